@@ -1,0 +1,45 @@
+// The mount itself: a Tree answered to the kernel until it is unmounted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "npyfs/source/decoded.h"
+#include "npyfs/tree/catalog.h"
+#include "npyfs/tree/tree.h"
+
+namespace npyfs {
+
+struct MountOptions {
+  std::string source;      // absolute path; shown as the filesystem's name
+  std::string mountpoint;  // absolute path of an existing directory
+  // What libfuse and the kernel are to be told besides "ro", the name and the type: "allow_other",
+  // "auto_unmount", "noexec", "max_read=131072" … no commas inside.
+  std::vector<std::string> kernel_options;
+  bool debug = false;  // every request to stderr
+  bool single_threaded = false;
+  unsigned threads = 0;      // that answer the kernel; 0: by the number of cores
+  std::optional<uid_t> uid;  // default: who mounts
+  std::optional<gid_t> gid;
+  mode_t umask = 022;
+  ViewSet listed = kUsualViews;
+  std::optional<unsigned>
+      readahead_kib;  // of the mount; needs root, ignored with a warning otherwise
+};
+
+// Mounts, calls `ready` once the mount answers, and serves it until it is unmounted or SIGTERM,
+// SIGINT or SIGHUP arrives; then unmounts. Uses spdlog's default logger. Throws Error if it can't
+// mount, with the way out; `ready` was then not called. Call it once, in the process that stays.
+void serve(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
+           const std::function<void()>& ready);
+
+// The libfuse that is linked: "3.14.0".
+std::string libfuse_version();
+
+}  // namespace npyfs

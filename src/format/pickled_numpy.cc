@@ -1,0 +1,113 @@
+// An array is a call of _reconstruct, which makes an empty one, and a state (version, shape, dtype,
+// is Fortran, data), from protocol 5 on a call of _frombuffer(data, dtype, shape, order); a scalar
+// is a call of scalar(dtype, data). Protocols below 3 have no bytes: data is _codecs.encode(text,
+// 'latin1'). All of it in numpy/_core/src/multiarray/methods.c and scalartypes.c.src.
+#include "format/pickled_numpy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "npyfs/base/error.h"
+
+#include "format/pickled_bytes.h"
+
+namespace npyfs {
+
+bool PickledNumpy::is_numpy(PickleId callable, std::string_view name) const {
+  if (callable == kNoPickle || pickle_.kind(callable) != PickleKind::kGlobal ||
+      pickle_.name(callable) != name) {
+    return false;
+  }
+  const std::string_view module = pickle_.module(callable);
+  return module.starts_with("numpy.core.") || module.starts_with("numpy._core.");
+}
+
+std::span<const PickleId> PickledNumpy::tuple(PickleId id, std::size_t least) const {
+  const bool is_tuple = id != kNoPickle && pickle_.kind(id) == PickleKind::kTuple;
+  if (!is_tuple || pickle_.items(id).size() < least) {
+    throw_corrupt("an array of which too little is said");
+  }
+  return pickle_.items(id);
+}
+
+std::optional<NumpyValue> PickledNumpy::read(PickleId id) {
+  const PickleCall& call = pickle_.call(id);
+  if (is_numpy(call.callable, "_reconstruct")) {
+    return from_state(call.state);
+  }
+  if (is_numpy(call.callable, "_frombuffer")) {
+    return from_buffer(call.arguments);
+  }
+  if (is_numpy(call.callable, "scalar")) {
+    return from_scalar(call.arguments);
+  }
+  if (pickle_.is_global(call.callable, "numpy.ma.core", "_mareconstruct")) {
+    NumpyValue value = from_state(call.state);
+    value.note = "the mask of a masked array isn't shown";
+    return value;
+  }
+  // (function, arguments, state, …) of the array that a jax array was turned into
+  if (pickle_.is_global(call.callable, "jax._src.array", "_reconstruct_array")) {
+    const auto parts = tuple(call.arguments, 3);
+    if (is_numpy(parts[0], "_reconstruct")) {
+      return from_state(parts[2]);
+    }
+  }
+  return std::nullopt;
+}
+
+NumpyValue PickledNumpy::from_state(PickleId state) {
+  auto parts = tuple(state, 4);
+  if (pickle_.kind(parts[0]) == PickleKind::kInteger && parts.size() > 4) {
+    parts = parts.subspan(1);  // the version, which has always been 1
+  }
+  const bool says_order =
+      pickle_.kind(parts[2]) == PickleKind::kBool || pickle_.kind(parts[2]) == PickleKind::kInteger;
+  if (!says_order) {
+    throw_corrupt("an array whose order can't be told");
+  }
+  const bool fortran = pickle_.kind(parts[2]) == PickleKind::kBool ? pickle_.boolean(parts[2])
+                                                                   : pickle_.integer(parts[2]) != 0;
+  return checked({parts[1], parts[0], parts[3], fortran});
+}
+
+NumpyValue PickledNumpy::from_buffer(PickleId arguments) {
+  const auto parts = tuple(arguments, 3);
+  const bool fortran = parts.size() > 3 && pickle_.text(parts[3]) == "F";
+  return checked({parts[1], parts[2], parts[0], fortran});
+}
+
+NumpyValue PickledNumpy::from_scalar(PickleId arguments) {
+  const auto parts = tuple(arguments, 2);
+  return checked({parts[0], kNoPickle, parts[1], false});
+}
+
+NumpyValue PickledNumpy::checked(const Parts& parts) {
+  NumpyValue value;
+  PickledArray& array = value.array;
+  array.dtype = dtypes_.read(parts.dtype);
+  array.shape = parts.shape == kNoPickle ? Shape() : pickled_shape(pickle_, parts.shape);
+  if (array.dtype->has_objects) {
+    const bool is_list =
+        array.dtype->kind == DtypeKind::kObject && pickle_.kind(parts.data) == PickleKind::kList;
+    if (!is_list || pickle_.items(parts.data).size() != element_count(array.shape)) {
+      throw_unsupported("an array with objects in its fields");
+    }
+    value.elements = parts.data;
+    return value;
+  }
+  array.fortran_order = parts.fortran_order && array.shape.size() > 1;
+  array.nbytes = data_bytes(array.shape, array.dtype->itemsize);
+  const auto range = pickled_bytes(pickle_, parts.data);
+  if (!range) {
+    throw_corrupt("an array whose data is no bytes");
+  }
+  array.data = *range;
+  if (!may_stand_for(range->form, range->length, array.nbytes)) {
+    throw_corrupt("an array of ", array.nbytes, " bytes, ", shape_text(array.shape), " of ",
+                  array.dtype->itemsize, ", with data of ", range->length);
+  }
+  return value;
+}
+
+}  // namespace npyfs

@@ -1,0 +1,130 @@
+#include "npyfs/format/sniff.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "npyfs/base/error.h"
+#include "npyfs/format/npy_header.h"
+
+namespace npyfs {
+namespace {
+
+struct Magic {
+  std::string_view bytes;
+  std::string_view what;
+};
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::array kMagics = {
+    Magic{"\x1f\x8b"sv, "a gzip file; decompress it first"},
+    Magic{"\x28\xb5\x2f\xfd"sv, "a zstd file; decompress it first"},
+    Magic{"\xfd"
+          "7zXZ"sv,
+          "an xz file; decompress it first"},
+    Magic{"BZh"sv, "a bzip2 file; decompress it first"},
+    Magic{"\x89HDF\r\n\x1a\n"sv, "an HDF5 file, which npyfs doesn't read"},
+    Magic{"GGUF"sv, "a GGUF file, which npyfs doesn't read"},
+    Magic{"%PDF"sv, "a PDF document"},
+    Magic{"\x89PNG"sv, "a PNG picture"},
+    Magic{"\x7f"
+          "ELF"sv,
+          "a program"},
+    Magic{"MATLAB 5.0"sv, "a MATLAB file, which npyfs doesn't read"},
+    Magic{"{"sv, "JSON text"},
+};
+
+// The number after the line "size ", or "" if there is none.
+std::string_view lfs_size(std::string_view text) {
+  const std::size_t at = text.find("\nsize ");
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  text.remove_prefix(at + 6);
+  const auto end = std::ranges::find_if_not(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text.substr(0, static_cast<std::size_t>(end - text.begin()));
+}
+
+bool looks_like_html(std::string_view text) {
+  std::string start;
+  for (const char c : text.substr(0, 64)) {
+    start += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  const std::string_view rest = std::string_view(start).substr(std::min(first, start.size()));
+  return rest.starts_with("<!doctype html") || rest.starts_with("<html") ||
+         rest.starts_with("<?xml") || rest.starts_with("<head");
+}
+
+// safetensors: the length of the JSON header, then the header.
+bool looks_like_safetensors(Bytes head, std::uint64_t size) {
+  if (head.size() < 9) {
+    return false;
+  }
+  const std::uint64_t length = ByteReader(head).u64();
+  return length <= size - 8 && text_view(head)[8] == '{';
+}
+
+std::string first_bytes(Bytes head) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte b : head.first(std::min<std::size_t>(head.size(), 8))) {
+    const auto value = std::to_integer<unsigned>(b);
+    out += out.empty() ? "" : " ";
+    out += kDigits[value >> 4];
+    out += kDigits[value & 15];
+  }
+  return out;
+}
+
+}  // namespace
+
+bool has_zip_magic(Bytes head) {
+  const std::string_view text = text_view(head);
+  return text.starts_with("PK\3\4") || text.starts_with("PK\5\6");
+}
+
+bool has_pickle_magic(Bytes head) {
+  const std::string_view text = text_view(head);
+  return text.size() > 1 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5;
+}
+
+std::string describe_bytes(Bytes head, std::uint64_t size) {
+  const std::string_view text = text_view(head);
+  if (size == 0) {
+    return "an empty file; fetch or write it again";
+  }
+  if (text.starts_with("version https://git-lfs.github.com/spec/")) {
+    const std::string_view bytes = lfs_size(text);
+    return text_of("a git LFS pointer of ", size, " bytes; the real file has ",
+                   bytes.empty() ? "?" : bytes, " bytes: fetch it with 'git lfs pull'");
+  }
+  if (looks_like_html(text)) {
+    return "an HTML page, most likely an error of the server it came from; fetch it again";
+  }
+  if (has_npy_magic(head)) {
+    return "a .npy image";
+  }
+  if (has_zip_magic(head)) {
+    return "a zip archive";
+  }
+  for (const Magic& magic : kMagics) {
+    if (text.starts_with(magic.bytes)) {
+      return std::string(magic.what);
+    }
+  }
+  if (looks_like_safetensors(head, size)) {
+    return "a safetensors file, which this version of npyfs doesn't read";
+  }
+  if (has_pickle_magic(head)) {
+    return "a pickle; named .pkl, it is searched for arrays";
+  }
+  if (std::ranges::all_of(text, [](char c) { return c == '\0'; })) {
+    return "zero bytes; its content was never written";
+  }
+  return "data that begins with the bytes " + first_bytes(head);
+}
+
+}  // namespace npyfs

@@ -1,0 +1,73 @@
+#include "format/zip_stream.h"
+
+#include <utility>
+
+#include "npyfs/base/error.h"
+
+#include "format/zip_adapter.h"
+
+namespace npyfs {
+namespace {
+
+class ZipStreamCursor final : public Cursor {
+ public:
+  ZipStreamCursor(SourcePtr archive, std::uint64_t index)
+      : adapter_(std::move(archive)), handle_(adapter_.open()) {
+    adapter_.set_window(ZipAdapter::kDirectoryWindow);
+    file_.reset(zip_fopen_index(handle_.get(), index, 0));
+    if (file_ == nullptr) {
+      throw_damage("can't be decoded: ", zip_strerror(handle_.get()));
+    }
+  }
+
+  std::uint64_t position() const override { return position_; }
+
+  void produce(std::span<std::byte> dst) override {
+    while (!dst.empty()) {
+      const zip_int64_t got = zip_fread(file_.get(), dst.data(), dst.size());
+      if (got <= 0) {
+        throw_damage(got < 0 ? zip_file_strerror(file_.get()) : "the compressed data ends",
+                     " at byte ", position_, " of the member");
+      }
+      dst = dst.subspan(static_cast<std::size_t>(got));
+      position_ += static_cast<std::uint64_t>(got);
+    }
+  }
+
+  void finish() override {
+    std::byte more{};
+    const zip_int64_t got = zip_fread(file_.get(), &more, 1);
+    if (got != 0) {
+      throw_damage(got < 0 ? zip_file_strerror(file_.get()) : "the compressed data goes on",
+                   " past the declared ", position_, " bytes");
+    }
+  }
+
+ private:
+  ZipAdapter adapter_;
+  ZipHandle handle_;
+  ZipFileHandle file_;
+  std::uint64_t position_ = 0;
+};
+
+class ZipStreamCodec final : public Codec {
+ public:
+  ZipStreamCodec(SourcePtr archive, std::uint64_t index)
+      : archive_(std::move(archive)), index_(index) {}
+
+  std::unique_ptr<Cursor> start() const override {
+    return std::make_unique<ZipStreamCursor>(archive_, index_);
+  }
+
+ private:
+  SourcePtr archive_;
+  std::uint64_t index_;
+};
+
+}  // namespace
+
+std::unique_ptr<Codec> zip_stream_codec(SourcePtr archive, std::uint64_t index) {
+  return std::make_unique<ZipStreamCodec>(std::move(archive), index);
+}
+
+}  // namespace npyfs

@@ -1,0 +1,399 @@
+#include "fuse/operations.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <spdlog/spdlog.h>
+
+#include "npyfs/base/error.h"
+#include "npyfs/source/cancel.h"
+
+namespace npyfs {
+namespace {
+
+// Nothing changes while mounted, so the kernel may keep what it knows: an hour, or until it is
+// told.
+constexpr double kForever = 3600;
+
+// stdio and Python's buffered files read in pieces of st_blksize.
+constexpr blksize_t kBlockSize = 128 << 10;
+
+// Beyond so many children of one directory, entries go out without a node: a listing of millions of
+// files would leave gigabytes of inodes in the kernel that nobody asked for.
+constexpr std::uint64_t kNodesPerListing = 2 + 8 * 100'000;
+
+Server& server_of(fuse_req_t req) { return *static_cast<Server*>(fuse_req_userdata(req)); }
+
+// Runs `body`, whose last act is its one fuse_reply_*. If it throws, it has not replied, and this
+// replies for it. The only catch blocks once mounted.
+template <typename Body>
+void reply(fuse_req_t req, Inode inode, Body&& body) noexcept {
+  Server& server = server_of(req);
+  int errno_value = EIO;
+  try {
+    body(server);
+    return;
+  } catch (const Error& e) {
+    errno_value = e.errno_value();
+    server.failed(inode, e.what(), errno_value);
+  } catch (const std::bad_alloc&) {
+    errno_value = ENOMEM;
+  } catch (const std::exception& e) {
+    server.failed(inode, e.what(), errno_value);
+  }
+  fuse_reply_err(req, errno_value);
+}
+
+// The same for a request that has just come.
+template <typename Body>
+void answer(fuse_req_t req, Inode inode, Body&& body) noexcept {
+  server_of(req).statistics().requests.fetch_add(1, std::memory_order_relaxed);
+  reply(req, inode, std::forward<Body>(body));
+}
+
+void log_reply(int result, Inode inode) {
+  if (result != 0 && result != -ENOENT) {  // ENOENT: the reader was interrupted
+    spdlog::error("reply to a request on inode {}: {}", inode, std::strerror(-result));
+  }
+}
+
+fuse_entry_param entry_of(const Server& server, const Tree::Attributes& node) {
+  fuse_entry_param entry = {};
+  entry.ino = node.inode;
+  entry.attr = server.attributes_of(node);
+  entry.attr_timeout = node.is_volatile ? 0 : kForever;
+  entry.entry_timeout = kForever;
+  return entry;
+}
+
+void op_init(void* user_data, fuse_conn_info* connection) {
+  const auto want = [&](unsigned flag, bool wanted) {
+    if (wanted && (connection->capable & flag) != 0) {
+      connection->want |= flag;
+    } else if (!wanted) {
+      connection->want &= ~flag;
+    }
+  };
+  // Splicing is slower than lending the mapping, and hides a file that was cut.
+  want(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE, false);
+  want(FUSE_CAP_READDIRPLUS, true);
+  want(FUSE_CAP_READDIRPLUS_AUTO, false);
+  want(FUSE_CAP_AUTO_INVAL_DATA, false);
+  want(FUSE_CAP_EXPLICIT_INVAL_DATA, true);
+  want(FUSE_CAP_PARALLEL_DIROPS, true);
+  // Decoding takes its time, so more reads may be under way than the default allows.
+  connection->max_background = 64;
+  connection->congestion_threshold = 48;
+  connection->time_gran = 1;
+  auto& server = *static_cast<Server*>(user_data);
+  server.passthrough().ask(connection);
+  server.mounted();
+}
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
+  answer(req, parent, [&](Server& server) {
+    const auto found = server.tree().lookup(parent, name);
+    fuse_entry_param entry = {};  // inode 0: there is none, and the kernel may remember that
+    entry.entry_timeout = kForever;
+    if (found) {
+      entry = entry_of(server, server.tree().attributes(*found));
+    }
+    log_reply(fuse_reply_entry(req, &entry), parent);
+  });
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t inode, fuse_file_info*) {
+  answer(req, inode, [&](Server& server) {
+    const Tree::Attributes node = server.tree().attributes(inode);
+    const struct stat status = server.attributes_of(node);
+    log_reply(fuse_reply_attr(req, &status, node.is_volatile ? 0 : kForever), inode);
+  });
+}
+
+void op_open(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
+  answer(req, inode, [&](Server& server) {
+    if ((info->flags & O_ACCMODE) != O_RDONLY) {
+      fuse_reply_err(req, EROFS);
+      return;
+    }
+    const Tree::Attributes node = server.tree().attributes(inode);
+    auto handle = std::make_shared<Handle>();
+    handle->inode = inode;
+    handle->source = server.tree().open(inode);
+    info->direct_io = node.is_volatile;
+    info->keep_cache = !node.is_volatile;
+    server.tree().check(inode);
+    server.stale_pages().opened(inode);
+    if (const auto* file = dynamic_cast<const File*>(handle->source.get())) {
+      server.passthrough().open(req, inode, *file, info);
+    }
+    info->fh = server.handles().add(std::move(handle));
+    if (fuse_reply_open(req, info) != 0) {  // interrupted: there will be no release
+      server.handles().remove(info->fh);
+      server.passthrough().release(req, inode);
+    }
+  });
+}
+
+void op_release(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
+  answer(req, inode, [&](Server& server) {
+    server.handles().remove(info->fh);
+    server.passthrough().release(req, inode);
+    fuse_reply_err(req, 0);
+  });
+}
+
+// Closing a copy of a file that changed meanwhile must fail, even if each read came out well.
+void op_flush(fuse_req_t req, fuse_ino_t inode, fuse_file_info*) {
+  answer(req, inode, [&](Server& server) {
+    server.tree().check(inode);
+    fuse_reply_err(req, 0);
+  });
+}
+
+// Gathers the bytes and replies with them.
+void send(fuse_req_t req, Server& server, const Handle& handle, std::uint64_t offset,
+          std::uint64_t length) {
+  const Inode inode = handle.inode;
+  reply(req, inode, [&](Server&) {
+    const CancelScope scope([req, &server] { return server.cancelled(req); });
+    Gather out(length);
+    server.tree().check(inode);
+    handle.source->gather(offset, length, out);
+    server.statistics().reads.fetch_add(1, std::memory_order_relaxed);
+    server.statistics().bytes.fetch_add(length, std::memory_order_relaxed);
+    const auto spans = out.spans();
+    log_reply(fuse_reply_iov(req, spans.data(), static_cast<int>(spans.size())), inode);
+    try {
+      server.tree().check(inode);  // what the kernel copied may have changed as it did
+    } catch (const Error& e) {
+      server.failed(inode, e.what(), e.errno_value());
+    }
+  });
+}
+
+void op_read(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
+             fuse_file_info* info) {
+  answer(req, inode, [&](Server& server) {
+    const HandlePtr handle = server.handles().find(info->fh);
+    if (handle == nullptr) {
+      throw_error(EBADF, "no such open file");
+    }
+    const auto begin = static_cast<std::uint64_t>(offset);
+    const std::uint64_t total = handle->source->size();
+    const std::uint64_t length = begin < total ? std::min<std::uint64_t>(size, total - begin) : 0;
+    if (handle->source->at_hand(begin, length)) {
+      send(req, server, *handle, begin, length);
+      return;
+    }
+    server.statistics().queued_reads.fetch_add(1, std::memory_order_relaxed);
+    server.long_reads().add({[req, &server] { return server.cancelled(req); },
+                             [=, &server] { send(req, server, *handle, begin, length); },
+                             [req] { fuse_reply_err(req, EINTR); }});
+  });
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
+  answer(req, inode, [&](Server& server) {
+    if (!server.tree().attributes(inode).is_directory) {
+      throw_error(ENOTDIR, "not a directory");
+    }
+    info->cache_readdir = 1;
+    info->keep_cache = 1;
+    log_reply(fuse_reply_open(req, info), inode);
+  });
+}
+
+// The entries that fit into `size` bytes; `add` writes one and returns how much room it takes.
+template <typename Add>
+void reply_listing(fuse_req_t req, Inode inode, std::size_t size, off_t offset, Add&& add) {
+  answer(req, inode, [&](Server& server) {
+    std::vector<char> buffer(size);
+    std::size_t used = 0;
+    std::string name;  // with the NUL that libfuse wants
+    server.tree().list(inode, static_cast<std::uint64_t>(offset), [&](const Tree::Entry& entry) {
+      name = entry.name;
+      const std::size_t room = size - used;
+      const std::size_t need = add(server, buffer.data() + used, room, name.c_str(), entry);
+      if (need > room) {
+        return false;
+      }
+      used += need;
+      return true;
+    });
+    log_reply(fuse_reply_buf(req, buffer.data(), used), inode);
+  });
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset, fuse_file_info*) {
+  reply_listing(
+      req, inode, size, offset,
+      [req](Server&, char* to, std::size_t room, const char* name, const Tree::Entry& entry) {
+        struct stat status = {};
+        status.st_ino = entry.inode;
+        status.st_mode = entry.is_directory ? S_IFDIR : S_IFREG;
+        return fuse_add_direntry(req, to, room, name, &status, static_cast<off_t>(entry.next));
+      });
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
+                    fuse_file_info*) {
+  reply_listing(req, inode, size, offset,
+                [req](Server& server, char* to, std::size_t room, const char* name,
+                      const Tree::Entry& entry) {
+                  const bool bare = entry.next > kNodesPerListing || std::strcmp(name, ".") == 0 ||
+                                    std::strcmp(name, "..") == 0;
+                  fuse_entry_param param = {};
+                  if (bare) {
+                    param.attr.st_ino = entry.inode;
+                    param.attr.st_mode = entry.is_directory ? S_IFDIR : S_IFREG;
+                  } else {
+                    param = entry_of(server, server.tree().attributes(entry.inode));
+                  }
+                  return fuse_add_direntry_plus(req, to, room, name, &param,
+                                                static_cast<off_t>(entry.next));
+                });
+}
+
+void op_statfs(fuse_req_t req, fuse_ino_t inode) {
+  answer(req, inode, [&](Server& server) { fuse_reply_statfs(req, &server.volume()); });
+}
+
+// There are none. ENOSYS tells the kernel not to ask again; another answer costs a request a file.
+void op_getxattr(fuse_req_t req, fuse_ino_t, const char*, std::size_t) {
+  fuse_reply_err(req, ENOSYS);
+}
+
+void op_listxattr(fuse_req_t req, fuse_ino_t, std::size_t) { fuse_reply_err(req, ENOSYS); }
+
+}  // namespace
+
+Server::Server(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
+               std::function<void()> ready)
+    : tree_(std::move(catalog), decoder, options.listed,
+            [this, decoder, source = options.source,
+             identity =
+                 [&] {
+                   struct stat status = {};
+                   ::stat(options.source.c_str(), &status);
+                   return identity_of(status);
+                 }()] {
+              return statistics_json(statistics_, handles_.count(), *decoder, source, identity);
+            }),
+      uid_(options.uid.value_or(::getuid())),
+      gid_(options.gid.value_or(::getgid())),
+      umask_(options.umask),
+      ready_(std::move(ready)) {
+  count_volume();
+  report_decoder_faults(*decoder);
+}
+
+void Server::count_volume() {
+  const Catalog& catalog = tree_.catalog();
+  std::uint64_t bytes = 0;
+  for (ItemId i = 1; i < catalog.count(); ++i) {
+    if (catalog.kind(i) != ItemKind::kDirectory) {
+      bytes += catalog.store(i).size(catalog.store_index(i));
+    }
+  }
+  volume_.f_bsize = 4096;
+  volume_.f_frsize = 4096;
+  volume_.f_blocks = bytes / 4096 + 1;
+  volume_.f_files = catalog.count();
+  volume_.f_namemax = kMostNameBytes;
+}
+
+void Server::report_decoder_faults(Decoder& decoder) {
+  decoder.on_fault([this](std::uint64_t member_id, int errno_value, const std::string& text) {
+    const std::string place = tree_.catalog().place_of_member(member_id);
+    const std::string what = place + ": " + text;
+    if (tree_.faults().add({place, what, errno_value})) {
+      spdlog::error("{}", what);
+    }
+  });
+}
+
+struct stat Server::attributes_of(const Tree::Attributes& node) const {
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  struct stat status = {};
+  status.st_ino = node.inode;
+  status.st_mode = node.is_directory ? S_IFDIR | (0755 & ~umask_) : S_IFREG | (0644 & ~umask_);
+  status.st_nlink = 1;  // of a directory: it doesn't say how many subdirectories there are
+  status.st_uid = uid_;
+  status.st_gid = gid_;
+  status.st_size = static_cast<off_t>(node.size);
+  status.st_blksize = kBlockSize;
+  status.st_blocks = static_cast<blkcnt_t>((node.size + 511) / 512);
+  std::int64_t nanoseconds = node.mtime_ns % kNanoseconds;
+  nanoseconds += nanoseconds < 0 ? kNanoseconds : 0;
+  status.st_mtim.tv_sec = (node.mtime_ns - nanoseconds) / kNanoseconds;
+  status.st_mtim.tv_nsec = nanoseconds;
+  status.st_atim = status.st_mtim;
+  status.st_ctim = status.st_mtim;
+  return status;
+}
+
+void Server::start(fuse_session* session) {
+  session_ = session;
+  stale_pages_ = std::make_unique<StalePages>(
+      tree_, [session](Inode inode) { fuse_lowlevel_notify_inval_inode(session, inode, 0, 0); });
+  long_reads_ =
+      std::make_unique<LongReads>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
+}
+
+void Server::stop() {
+  long_reads_.reset();
+  stale_pages_.reset();
+}
+
+bool Server::cancelled(fuse_req_t req) const {
+  return fuse_session_exited(session_) != 0 || fuse_req_interrupted(req) != 0;
+}
+
+void Server::failed(Inode inode, const std::string& what, int errno_value) {
+  if (errno_value == EINTR || errno_value == ENOENT) {
+    return;  // nothing is wrong: the reader went away, or asked for what isn't there
+  }
+  statistics_.failed.fetch_add(1, std::memory_order_relaxed);
+  if (errno_value == ESTALE) {
+    stale_pages_->look();
+  }
+  std::string place;
+  try {
+    place = tree_.place(inode);
+  } catch (const Error&) {
+    place = "inode " + std::to_string(inode);
+  }
+  const std::string text = what.starts_with(place) ? what : place + ": " + what;
+  if (tree_.faults().add({place, text, errno_value})) {
+    spdlog::error("{}", text);
+  }
+}
+
+const fuse_lowlevel_ops& operations() {
+  static const fuse_lowlevel_ops table = [] {
+    fuse_lowlevel_ops ops = {};
+    ops.init = op_init;
+    ops.lookup = op_lookup;
+    ops.getattr = op_getattr;
+    ops.open = op_open;
+    ops.read = op_read;
+    ops.flush = op_flush;
+    ops.release = op_release;
+    ops.opendir = op_opendir;
+    ops.readdir = op_readdir;
+    ops.readdirplus = op_readdirplus;
+    ops.statfs = op_statfs;
+    ops.getxattr = op_getxattr;
+    ops.listxattr = op_listxattr;
+    return ops;
+  }();
+  return table;
+}
+
+}  // namespace npyfs

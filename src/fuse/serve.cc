@@ -1,0 +1,153 @@
+#include "npyfs/fuse/serve.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <spdlog/spdlog.h>
+
+#include "npyfs/base/error.h"
+
+#include "fuse/fuse_api.h"
+#include "fuse/operations.h"
+
+namespace npyfs {
+namespace {
+
+struct LoopConfigCloser {
+  void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
+};
+using LoopConfig = std::unique_ptr<fuse_loop_config, LoopConfigCloser>;
+
+// Arguments for libfuse, which may replace them.
+class Arguments {
+ public:
+  explicit Arguments(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      fuse_opt_add_arg(&args_, word.c_str());
+    }
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  ~Arguments() { fuse_opt_free_args(&args_); }
+  fuse_args* get() { return &args_; }
+
+ private:
+  fuse_args args_ = FUSE_ARGS_INIT(0, nullptr);
+};
+
+// A session that unmounts when it goes.
+class Session {
+ public:
+  Session(const MountOptions& options, Server& server)
+      : arguments_(words(options)),
+        session_(
+            fuse_session_new(arguments_.get(), &operations(), sizeof(fuse_lowlevel_ops), &server)) {
+    if (session_ == nullptr) {
+      throw_error(EINVAL, "libfuse refuses the mount options");
+    }
+    if (fuse_set_signal_handlers(session_) != 0) {
+      fuse_session_destroy(session_);
+      throw_error(EIO, "the signal handlers can't be set");
+    }
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (mounted_) {
+      fuse_session_unmount(session_);
+    }
+    fuse_remove_signal_handlers(session_);
+    fuse_session_destroy(session_);
+  }
+
+  fuse_session* get() const { return session_; }
+
+  void mount(const std::string& mountpoint) {
+    if (fuse_session_mount(session_, mountpoint.c_str()) != 0) {
+      throw_error(EIO, mountpoint +
+                           ": can't be mounted on; see the line above for the reason, and "
+                           "'npyfs extract' for a way that needs no FUSE");
+    }
+    mounted_ = true;
+  }
+
+  void loop(const MountOptions& options) {
+    if (options.single_threaded) {
+      fuse_session_loop(session_);
+      return;
+    }
+    const LoopConfig config(fuse_loop_cfg_create());
+    const unsigned cores = std::thread::hardware_concurrency();
+    const unsigned threads = options.threads != 0 ? options.threads : std::clamp(cores, 4u, 16u);
+    fuse_loop_cfg_set_max_threads(config.get(), threads);
+    fuse_session_loop_mt(session_, config.get());
+  }
+
+ private:
+  static std::vector<std::string> words(const MountOptions& options) {
+    std::string name;
+    for (const char c : options.source) {
+      name += c == ',' || c == '\\' ? "\\" : "";
+      name += c;
+    }
+    std::vector<std::string> words = {"npyfs", "-oro", "-osubtype=npyfs", "-ofsname=" + name};
+    for (const std::string& option : options.kernel_options) {
+      words.push_back("-o" + option);
+    }
+    if (options.debug) {
+      words.emplace_back("-d");
+    }
+    return words;
+  }
+
+  Arguments arguments_;
+  fuse_session* session_;
+  bool mounted_ = false;
+};
+
+// How far ahead the kernel reads is a property of the mount's backing device, which root may set.
+void set_readahead(const std::string& mountpoint, unsigned kib) {
+  struct stat status = {};
+  if (::stat(mountpoint.c_str(), &status) != 0) {
+    return;
+  }
+  const std::string path = "/sys/class/bdi/" + std::to_string(major(status.st_dev)) + ":" +
+                           std::to_string(minor(status.st_dev)) + "/read_ahead_kb";
+  std::ofstream file(path);
+  file << kib << std::flush;
+  if (!file) {
+    spdlog::warn("{}: can't be written, so --readahead has no effect (it takes root)", path);
+  }
+}
+
+}  // namespace
+
+void serve(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
+           const std::function<void()>& ready) {
+  std::jthread readahead;  // the mount must answer stat first
+  Server server(std::move(catalog), std::move(decoder), options, [&] {
+    if (options.readahead_kib) {
+      readahead =
+          std::jthread([&options] { set_readahead(options.mountpoint, *options.readahead_kib); });
+    }
+    ready();
+  });
+  {
+    Session session(options, server);
+    session.mount(options.mountpoint);
+    server.start(session.get());
+    session.loop(options);
+    server.stop();
+  }
+}
+
+std::string libfuse_version() { return fuse_pkgversion(); }
+
+}  // namespace npyfs

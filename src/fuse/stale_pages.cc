@@ -1,0 +1,69 @@
+#include "fuse/stale_pages.h"
+
+#include <utility>
+
+#include <signal.h>
+
+#include "npyfs/base/error.h"
+
+namespace npyfs {
+namespace {
+
+// Inode numbers as Tree computes them; the control files below have no pages to lose.
+constexpr Inode kFirst = 16;
+constexpr Inode kPerItem = 16;
+
+}  // namespace
+
+StalePages::StalePages(const Tree& tree, std::function<void(Inode)> invalidate)
+    : tree_(tree), invalidate_(std::move(invalidate)), opened_(tree.catalog().count()) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void StalePages::opened(Inode inode) {
+  if (inode >= kFirst && (inode - kFirst) / kPerItem < opened_.size()) {
+    const auto bit = static_cast<std::uint8_t>(1u << (inode - kFirst) % kPerItem);
+    opened_[(inode - kFirst) / kPerItem].fetch_or(bit, std::memory_order_relaxed);
+  }
+}
+
+void StalePages::look() {
+  const std::lock_guard lock(mutex_);
+  wanted_ = true;
+  changed_.notify_all();
+}
+
+void StalePages::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [this] { return wanted_; })) {
+    wanted_ = false;
+    lock.unlock();
+    look_through();
+    lock.lock();
+  }
+}
+
+void StalePages::look_through() {
+  for (std::size_t item = 0; item < opened_.size(); ++item) {
+    const unsigned views = opened_[item].load(std::memory_order_relaxed);
+    for (Inode view = 0; views >> view != 0; ++view) {
+      const Inode inode = kFirst + kPerItem * item + view;
+      if ((views >> view & 1) == 0 || done_.contains(inode)) {
+        continue;
+      }
+      try {
+        tree_.check(inode);
+      } catch (const Error&) {
+        done_.insert(inode);
+        invalidate_(inode);
+      }
+    }
+  }
+}
+
+}  // namespace npyfs

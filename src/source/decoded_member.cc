@@ -1,0 +1,383 @@
+#include "source/decoded_member.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "npyfs/source/cancel.h"
+
+#include "source/decode_shared.h"
+
+namespace npyfs {
+namespace {
+
+constexpr std::uint64_t kBlockSize = BlockCache::kBlockSize;
+constexpr std::uint64_t kMostWhole = std::uint64_t{4} << 20;
+constexpr std::uint64_t kLeastSpacing = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostPoints = 512;
+constexpr std::uint64_t kMostKept = 16;
+constexpr std::uint64_t kBlocksAhead = 2;
+constexpr std::size_t kMostShares = 8;
+constexpr std::chrono::milliseconds kLookAround{
+    20};  // how soon a waiting thread sees it is cancelled
+
+std::uint64_t spacing_of(std::uint64_t size) {
+  const std::uint64_t spacing = std::max(kLeastSpacing, size / kMostPoints);
+  return (spacing + kBlockSize - 1) / kBlockSize * kBlockSize;
+}
+
+}  // namespace
+
+DecodedMember::DecodedMember(DecodeShared& shared, std::uint64_t id, std::uint64_t size,
+                             std::optional<std::uint32_t> crc32)
+    : shared_(shared),
+      id_(id),
+      size_(size),
+      spacing_(spacing_of(size)),
+      whole_(size <= std::min(kMostWhole, shared.cache.capacity() / 8)),
+      shares_out_(!whole_ && spacing_ <= shared.cache.capacity() / 8 / (shared.threads + 1)),
+      most_kept_(std::clamp(shared.cache.capacity() / 8 / kBlockSize, std::uint64_t{1}, kMostKept)),
+      soundness_(size, crc32) {}
+
+bool DecodedMember::has_codec() const {
+  const std::lock_guard lock(mutex_);
+  return codec_ != nullptr;
+}
+
+void DecodedMember::set_codec(std::unique_ptr<Codec> codec) {
+  const std::lock_guard lock(mutex_);
+  if (codec_ == nullptr) {
+    codec_ = std::move(codec);
+  }
+}
+
+bool DecodedMember::close() {
+  const std::lock_guard lock(mutex_);
+  codec_ = nullptr;
+  return soundness_.is_worth_keeping(whole_);
+}
+
+BlockPtr DecodedMember::block(std::uint64_t index, std::size_t begin, std::size_t end) {
+  const std::uint64_t used_end = index * kBlockSize + end;
+  soundness_.throw_if_unsound(used_end);
+  BlockPtr block = shared_.cache.find(key(index), begin, end);
+  while (block == nullptr || block->size() < end) {
+    throw_if_cancelled();
+    block = find_or_decode({index, begin, end});
+    soundness_.throw_if_unsound(used_end);
+  }
+  return block;
+}
+
+bool DecodedMember::at_hand(std::uint64_t first, std::uint64_t last) const {
+  std::uint64_t missing = kNone;
+  for (std::uint64_t index = first; index <= last; ++index) {
+    if (cached(index)) {
+      continue;
+    }
+    if (missing != kNone) {
+      return false;
+    }
+    missing = index;
+  }
+  if (missing == kNone || soundness_.is_broken_at(missing * kBlockSize)) {
+    return true;
+  }
+  if (whole_ || missing == 0) {
+    return !whole_ || size_ <= kBlockSize;
+  }
+  const std::lock_guard lock(mutex_);
+  const Run* const running = nearest_run(missing);
+  const std::uint64_t begin = missing * kBlockSize;
+  return (running != nullptr && running->next == missing) || shared_.idle_cursors.has(id_, begin) ||
+         !shared_.restart_points.positions(id_, begin, begin + 1, 1).empty();
+}
+
+void DecodedMember::follow(std::uint64_t first, std::uint64_t last) {
+  if (whole_) {
+    return;
+  }
+  std::uint64_t ahead = last + 1;
+  const std::uint64_t ahead_last = std::min(last + kBlocksAhead, last_block());
+  {
+    const std::lock_guard lock(mutex_);
+    if (!readers_.goes_forward(first, last)) {
+      return;
+    }
+    while (ahead <= ahead_last && cached(ahead)) {
+      ++ahead;
+    }
+    // A run that is ahead of this reader already just goes on.
+    const auto running = std::ranges::find_if(runs_, [&](const Run* run) {
+      return run->is_ahead && run->next <= ahead && ahead <= run->last + 1;
+    });
+    if (running != runs_.end()) {
+      (*running)->last = std::max((*running)->last, ahead_last);
+      return;
+    }
+  }
+  if (ahead <= ahead_last) {
+    offer(ahead, ahead_last);
+  }
+}
+
+void DecodedMember::share_out(std::uint64_t index, std::uint64_t last) {
+  const std::uint64_t step = spacing_ / kBlockSize;
+  if (!shares_out_ || index % step != 0 || last - index < step) {
+    return;
+  }
+  const auto positions = shared_.restart_points.positions(id_, (index + 1) * kBlockSize,
+                                                          (last + 1) * kBlockSize, kMostShares);
+  for (const std::uint64_t position : positions) {
+    const std::uint64_t first = position / kBlockSize;
+    if (!offer(first, std::min(first + step - 1, last))) {
+      return;
+    }
+  }
+}
+
+BlockKey DecodedMember::key(std::uint64_t index) const {
+  return {BlockCache::kFirstReservedObject + id_, index};
+}
+
+std::uint64_t DecodedMember::last_block() const { return (size_ - 1) / kBlockSize; }
+
+std::uint64_t DecodedMember::end_of(std::uint64_t index) const {
+  return std::min((index + 1) * kBlockSize, size_);
+}
+
+bool DecodedMember::cached(std::uint64_t index) const { return shared_.cache.contains(key(index)); }
+
+bool DecodedMember::is_under_way(std::uint64_t index) const {
+  return std::ranges::any_of(
+      runs_, [index](const Run* run) { return run->next <= index && index <= run->last; });
+}
+
+void DecodedMember::note_fault(std::uint64_t from, const Damage& damage) {
+  if (soundness_.note(from, damage) && shared_.on_fault) {
+    shared_.on_fault(id_, damage.errno_value(), damage.what());
+  }
+}
+
+// Null if the caller has to look again.
+BlockPtr DecodedMember::find_or_decode(const Wanted& wanted) {
+  std::unique_lock lock(mutex_);
+  if (cached(wanted.index)) {
+    lock.unlock();
+    return shared_.cache.find(key(wanted.index), wanted.begin, wanted.end);
+  }
+  const std::uint64_t begin = wanted.index * kBlockSize;
+  Run* const running = nearest_run(wanted.index);
+  Start start{codec_, nullptr, shared_.restart_points.nearest(id_, begin)};
+  const std::uint64_t known = start.point == nullptr ? 0 : start.point->position;
+  const std::uint64_t lowest = running == nullptr ? 0 : running->next * kBlockSize + 1;
+  start.cursor = shared_.idle_cursors.take(id_, std::max(lowest, known), begin);
+  if (start.cursor == nullptr && running != nullptr && running->next * kBlockSize >= known) {
+    return wait_for(std::move(lock), *running, wanted.index);
+  }
+  Run run{start.block(), whole_ ? last_block() : wanted.index};
+  runs_.push_back(&run);
+  lock.unlock();
+  return carry_out(run, std::move(start), wanted);
+}
+
+// The run that will be at `index` soonest; null if none is before it.
+DecodedMember::Run* DecodedMember::nearest_run(std::uint64_t index) const {
+  Run* nearest = nullptr;
+  for (Run* const run : runs_) {
+    if (run->next <= index && (nearest == nullptr || run->next > nearest->next)) {
+      nearest = run;
+    }
+  }
+  return nearest;
+}
+
+BlockPtr DecodedMember::wait_for(std::unique_lock<std::mutex> lock, Run& run, std::uint64_t index) {
+  auto& place = run.slots[index];
+  if (place == nullptr) {
+    place = std::make_shared<Slot>();
+  }
+  const std::shared_ptr<Slot> slot = place;  // `run` may end any time
+  ++shared_.waits;
+  while (!slot->done) {
+    slot->changed.wait_for(lock, kLookAround);
+    if (!slot->done) {
+      lock.unlock();
+      throw_if_cancelled();
+      lock.lock();
+    }
+  }
+  return slot->block;
+}
+
+std::uint64_t DecodedMember::Start::block() const {
+  if (cursor != nullptr) {
+    return cursor->position() / kBlockSize;
+  }
+  return point == nullptr ? 0 : point->position / kBlockSize;
+}
+
+// Ends a run on every way out.
+class DecodedMember::RunScope {
+ public:
+  RunScope(DecodedMember& member, Run& run) : member_(member), run_(run) {}
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+  ~RunScope() {
+    const std::lock_guard lock(member_.mutex_);
+    if (cursor != nullptr && between_blocks && cursor->position() < member_.size_) {
+      member_.shared_.idle_cursors.park(member_.id_, std::move(cursor));
+    }
+    std::erase(member_.runs_, &run_);
+    for (const auto& [index, slot] : run_.slots) {
+      slot->done = true;
+      slot->changed.notify_all();
+    }
+  }
+
+  std::unique_ptr<Cursor> cursor;
+  bool between_blocks = true;  // the cursor is where a block begins, and sound
+
+ private:
+  DecodedMember& member_;
+  Run& run_;
+};
+
+std::unique_ptr<Cursor> DecodedMember::cursor_for(Start start) {
+  if (start.cursor != nullptr) {
+    return std::move(start.cursor);
+  }
+  if (start.point != nullptr) {
+    ++shared_.restarts;
+    return start.codec->resume(*start.point);
+  }
+  try {
+    return start.codec->start();
+  } catch (const Damage& damage) {
+    note_fault(0, damage);
+    throw;
+  }
+}
+
+// Decodes up to run.last. `run` is in runs_ already. Returns the wanted block, cut where the stream
+// breaks.
+BlockPtr DecodedMember::carry_out(Run& run, Start start, const Wanted& wanted) {
+  RunScope scope(*this, run);
+  scope.cursor = cursor_for(std::move(start));
+  BlockPtr result;
+  bool goes_on = true;
+  while (goes_on) {
+    throw_if_cancelled();
+    const std::uint64_t index = run.next;  // only this thread changes it
+    scope.between_blocks = false;
+    const BlockPtr block = decode(*scope.cursor, index);
+    if (index == wanted.index) {
+      result = block;
+    }
+    shared_.decoded_ahead += run.is_ahead ? 1 : 0;
+    const bool is_sound = block->size() == end_of(index) - index * kBlockSize;
+    goes_on = publish(run, block, wanted) && is_sound;
+    if (is_sound) {
+      leave_restart_point(*scope.cursor);
+      scope.between_blocks = true;
+    }
+  }
+  return result;
+}
+
+// The block, shorter if the stream breaks in it.
+BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
+  const std::uint64_t begin = index * kBlockSize;
+  const std::uint64_t end = end_of(index);
+  const auto block = shared_.buffers.make(end - begin);
+  try {
+    cursor.produce(*block);
+    if (end == size_) {
+      cursor.finish();
+    }
+    if (const auto wrong = soundness_.check(begin, *block)) {
+      note_fault(last_block() * kBlockSize, *wrong);
+    }
+  } catch (const Damage& damage) {
+    const std::uint64_t sound = std::clamp(cursor.position(), begin, end);
+    if (sound < end) {
+      note_fault(sound, Damage(text_of(damage.what(), "; ", size_, " are declared")));
+      block->resize(sound - begin);
+    } else {
+      // It goes on past its size: which bytes are right nobody knows, so the last block isn't
+      // served.
+      note_fault(begin, damage);
+      block->clear();
+    }
+  }
+  shared_.decoded_bytes += block->size();
+  ++shared_.decoded_blocks;
+  return block;
+}
+
+// Hands out the block that `run` was at; false if it was the last.
+bool DecodedMember::publish(Run& run, const BlockPtr& block, const Wanted& wanted) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t index = run.next;
+  const auto waiting = run.slots.extract(index);
+  const bool keep = run.is_ahead || run.last - index < most_kept_ || !waiting.empty();
+  if (keep && !block->empty()) {
+    const bool is_wanted = index == wanted.index;
+    shared_.cache.put(key(index), block, is_wanted ? wanted.begin : 0, is_wanted ? wanted.end : 0);
+  }
+  if (!waiting.empty()) {
+    waiting.mapped()->block = block;
+    waiting.mapped()->done = true;
+    waiting.mapped()->changed.notify_all();
+  }
+  ++run.next;
+  return run.next <= run.last;
+}
+
+void DecodedMember::leave_restart_point(Cursor& cursor) {
+  const std::uint64_t position = cursor.position();
+  if (whole_ || position >= size_ || !shared_.restart_points.wants(id_, spacing_, position)) {
+    return;
+  }
+  if (RestartPointPtr point = cursor.save()) {
+    shared_.restart_points.add(id_, spacing_, std::move(point));
+  }
+}
+
+// Lets an idle thread decode the blocks [first, last]; false if there is none.
+bool DecodedMember::offer(std::uint64_t first, std::uint64_t last) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (cached(first) || is_under_way(first) || soundness_.is_broken_at(first * kBlockSize)) {
+      return true;
+    }
+  }
+  return shared_.pool.offer(
+      [self = shared_from_this(), first, last] { self->decode_ahead(first, last); });
+}
+
+// Never waits, and starts only where no way has to be made.
+void DecodedMember::decode_ahead(std::uint64_t first, std::uint64_t last) {
+  std::unique_lock lock(mutex_);
+  while (first <= last && cached(first)) {
+    ++first;
+  }
+  if (first > last || is_under_way(first) || codec_ == nullptr ||
+      soundness_.is_broken_at(first * kBlockSize)) {
+    return;
+  }
+  const std::uint64_t begin = first * kBlockSize;
+  Start start{codec_, shared_.idle_cursors.take(id_, begin, begin), nullptr};
+  if (start.cursor == nullptr) {
+    start.point = shared_.restart_points.nearest(id_, begin);
+  }
+  if (start.block() != first) {
+    return;
+  }
+  Run run{first, last, true};
+  runs_.push_back(&run);
+  lock.unlock();
+  carry_out(run, std::move(start), {});
+}
+
+}  // namespace npyfs

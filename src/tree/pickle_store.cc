@@ -1,0 +1,51 @@
+#include "tree/pickle_store.h"
+
+#include <utility>
+
+namespace npyfs {
+
+std::unique_ptr<const PickleStore> PickleStore::read(const Store& store, std::uint32_t index,
+                                                     std::uint64_t offset, std::string key) {
+  std::unique_ptr<PickleStore> result(new PickleStore(store, index, std::move(key)));
+  const SourcePtr source = store.open(index);
+  result->found_ = find_arrays(read_pickle(*source, offset, source->size()));
+  return result;
+}
+
+std::string PickleStore::path(std::uint32_t index) const {
+  std::string path;
+  for (const std::string& step : found_.arrays[index].path) {
+    path += path.empty() ? "" : "/";
+    path += step;
+  }
+  return path;
+}
+
+ArrayInfo PickleStore::info(std::uint32_t index) const {
+  const PickledArray& array = found_.arrays[index];
+  return describe_data(*array.dtype, DtypeFrom::kContainer, array.shape, array.fortran_order,
+                       array.nbytes);
+}
+
+std::string PickleStore::key(std::uint32_t index) const {
+  const std::string inner = path(index);
+  const bool both = !inner.empty() && !key_.empty();
+  return key_ + (both ? "/" : "") + inner;
+}
+
+SourcePtr PickleStore::open(std::uint32_t index) const {
+  return array_data(found_.arrays[index], store_.open(index_));
+}
+
+Origin PickleStore::origin(std::uint32_t index) const {
+  Origin origin = store_.origin(index_);
+  origin.format = "pickle";
+  origin.member += origin.member.empty() ? "" : ": ";
+  origin.member += path(index);
+  origin.offset.reset();
+  origin.stored_bytes = found_.arrays[index].data.length;
+  origin.crc32.reset();
+  return origin;
+}
+
+}  // namespace npyfs

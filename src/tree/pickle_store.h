@@ -1,0 +1,47 @@
+// The arrays inside a pickle, as items. The pickle is a file, or the data of an array of objects.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "npyfs/format/array_info.h"
+#include "npyfs/format/pickled_arrays.h"
+#include "npyfs/format/store.h"
+
+namespace npyfs {
+
+class PickleStore final : public Store {
+ public:
+  // Reads the pickle at `offset` of item `index` of `store`, which must outlive the result. `key`
+  // is what stands before the arrays' own paths. Throws Error if it is no pickle, or beyond the
+  // limits.
+  static std::unique_ptr<const PickleStore> read(const Store& store, std::uint32_t index,
+                                                 std::uint64_t offset, std::string key);
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(found_.arrays.size()); }
+  const std::vector<std::string>& notes() const { return found_.notes; }
+
+  // Where the array stands in the pickled object, '/' between the steps; "" if it is the object.
+  std::string path(std::uint32_t index) const;
+  ArrayInfo info(std::uint32_t index) const;
+
+  std::string key(std::uint32_t index) const override;
+  std::uint64_t size(std::uint32_t index) const override { return found_.arrays[index].nbytes; }
+  SourcePtr open(std::uint32_t index) const override;
+  void check(std::uint32_t) const override { store_.check(index_); }
+  Origin origin(std::uint32_t index) const override;
+  std::int64_t mtime_ns(std::uint32_t) const override { return store_.mtime_ns(index_); }
+
+ private:
+  PickleStore(const Store& store, std::uint32_t index, std::string key)
+      : store_(store), index_(index), key_(std::move(key)) {}
+
+  const Store& store_;
+  std::uint32_t index_;
+  std::string key_;
+  PickledArrays found_;
+};
+
+}  // namespace npyfs

@@ -1,0 +1,267 @@
+"""Many clients at once: nobody waits for somebody else's long work, and every byte is right."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zlib
+
+import numpy as np
+import pytest
+
+import mounting
+from npycraft import header_text, image, npy
+from zipcraft import DEFLATE, archive, member, raw_deflate
+
+MEBIBYTE = 1 << 20
+
+# Faults random pages of one mapping from 32 threads. In a process of its own: one that faults a page
+# which never comes can't be stopped by a Python signal handler.
+FAULTER = """
+import mmap, os, random, sys, threading
+path, original = sys.argv[1], sys.argv[2]
+want = open(original, "rb").read()
+file = open(path, "rb")
+mapping = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+wrong = []
+def fault(seed):
+    chooser = random.Random(seed)
+    for _ in range(100):
+        at = chooser.randrange(len(want) // 4096) * 4096 + chooser.randrange(4000)
+        if mapping[at:at + 64] != want[at:at + 64]:
+            wrong.append(at)
+threads = [threading.Thread(target=fault, args=(i,)) for i in range(32)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+sys.exit(1 if wrong else 0)
+"""
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("method", [0, DEFLATE], ids=["stored", "deflated"])
+def test_threads_fault_pages_while_others_stat_and_list(mount, home, method):
+    array = np.random.default_rng(5).integers(0, 16, 64 * MEBIBYTE, np.uint8)
+    (home / "x.npz").write_bytes(archive([member("big.npy", npy(array), method=method), *(
+        member(f"d/{i}.npy", npy(np.arange(3))) for i in range(300))]))
+    (home / "original").write_bytes(array.tobytes())
+    m = mount(home / "x.npz")
+    done = threading.Event()
+    rounds = []
+
+    def look():
+        while not done.is_set():
+            for name in os.listdir(m.path / "d"):
+                os.stat(m.path / "d" / name)
+            rounds.append(1)
+            time.sleep(0.01)
+
+    lookers = [threading.Thread(target=look) for _ in range(2)]
+    for thread in lookers:
+        thread.start()
+    try:
+        client = subprocess.run([sys.executable, "-c", FAULTER, m.path / "big.raw", home / "original"], check=False,
+                                timeout=100)
+    finally:
+        done.set()
+        for thread in lookers:
+            thread.join()
+    assert client.returncode == 0
+    assert rounds
+
+
+def read_randomly(path, want, seed, reads):
+    chooser = random.Random(seed)
+    with open(path, "rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        for _ in range(reads):
+            at, length = chooser.randrange(len(want)), chooser.choice([1, 100, 4096, 70_000])
+            assert os.pread(file.fileno(), length, at) == want[at:at + length], (path, at)
+
+
+def read_forward(path, want):
+    with open(path, "rb", buffering=0) as file:
+        at = 0
+        while block := file.read(99_991):
+            assert block == want[at:at + len(block)], (path, at)
+            at += len(block)
+        assert at == len(want)
+
+
+@pytest.mark.timeout(180)
+def test_forward_and_random_readers_over_several_members(mount, home):
+    arrays = {f"a{i}": np.random.default_rng(i).integers(0, 9, (700, 4000 + i), np.uint8) for i in range(8)}
+    np.savez_compressed(home / "x.npz", **{name: np.asfortranarray(array) if name == "a3" else array
+                                           for name, array in arrays.items()})
+    m = mount(home / "x.npz", "--cache-size", "8M")
+    failures = []
+
+    def run(function, *arguments):
+        try:
+            function(*arguments)
+        except BaseException as error:  # reported by the main thread
+            failures.append(error)
+
+    threads = []
+    for i, (name, array) in enumerate(arrays.items()):
+        path, want = m.path / f"{name}.raw", array.tobytes()
+        threads.append(threading.Thread(target=run, args=(read_forward, path, want)))
+        threads.append(threading.Thread(target=run, args=(read_randomly, path, want, i, 150)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
+
+
+def long_member(home, mebibytes, count=1):
+    """An archive with `count` members of many copies of one MiB, which take long to decode. Returns the MiB."""
+    noise = np.random.default_rng(2).integers(0, 4, MEBIBYTE, np.uint8).tobytes()
+    content = image(header_text("|u1", (mebibytes * MEBIBYTE,))) + noise * mebibytes
+    coder = zlib.compressobj(6, zlib.DEFLATED, -15)
+    block = coder.compress(noise) + coder.flush(zlib.Z_FULL_FLUSH)  # refers to nothing before it
+    stored = raw_deflate(content[:-len(noise) * mebibytes], last=False) + block * mebibytes + raw_deflate(b"")
+    members = [member(f"m{i}.npy", content, method=DEFLATE, stored=stored) for i in range(count)]
+    (home / "x.npz").write_bytes(archive([*members, member("small.npy", npy(np.arange(3)))]))
+    return noise
+
+
+@pytest.mark.timeout(120)
+def test_lookups_and_other_members_do_not_wait_for_long_decodes(mount, home):
+    noise = long_member(home, 64, 16)
+    m = mount(home / "x.npz", "--cache-size", "16M")
+    finished = []
+
+    def read_end(name):
+        with open(m.path / f"{name}.raw", "rb", buffering=0) as file:
+            finished.append((os.pread(file.fileno(), 100, 63 * MEBIBYTE + 5) == noise[5:105], time.monotonic()))
+
+    readers = [threading.Thread(target=read_end, args=(f"m{i}",)) for i in range(16)]
+    for thread in readers:
+        thread.start()
+    time.sleep(0.05)
+    assert (m.path / "small.npy").stat().st_size == 128 + 24
+    assert len(os.listdir(m.path)) == 17 * 4
+    assert np.array_equal(np.load(m.path / "small.npy"), np.arange(3))
+    answered = time.monotonic()
+    for thread in readers:
+        thread.join()
+    assert len(finished) == 16 and all(right for right, _ in finished)
+    assert sum(when > answered for _, when in finished) >= 8, "a small request waited for the long ones"
+
+
+@pytest.mark.timeout(120)
+def test_a_reader_that_is_killed_stops_its_work(mount, home):
+    long_member(home, 256)
+    m = mount(home / "x.npz", "--cache-size", "16M")
+    client = subprocess.Popen(["dd", f"if={m.path}/m0.raw", "bs=4096", "skip=65000", "count=1", "of=/dev/null"],
+                              stderr=subprocess.DEVNULL)
+    time.sleep(0.1)
+    client.kill()
+    client.wait(20)
+    assert np.array_equal(np.load(m.path / "small.npy"), np.arange(3))
+
+
+@pytest.mark.timeout(120)
+def test_sigterm_is_answered_in_the_middle_of_reads(mount, home):
+    long_member(home, 128, 4)
+    m = mount(home / "x.npz", "--cache-size", "16M")
+    clients = [subprocess.Popen(["dd", f"if={m.path}/m{i}.raw", "bs=1M", "of=/dev/null"], stderr=subprocess.DEVNULL)
+               for i in range(4)]
+    time.sleep(0.3)
+    asked = time.monotonic()
+    os.kill(m.pid, signal.SIGTERM)
+    m.wait(30)
+    assert time.monotonic() - asked < 10
+    assert not os.path.ismount(m.path)
+    for client in clients:
+        client.wait(20)
+
+
+def decoded_bytes(m):
+    (name,) = [name for name in m.stats() if "decoded" in name and "byte" in name]
+    return m.stats()[name]
+
+
+def test_a_random_read_after_one_pass_decodes_little(mount, home):
+    long_member(home, 64)
+    m = mount(home / "x.npz", "--cache-size", "1M")
+    with open(m.path / "m0.raw", "rb", buffering=0) as file:
+        while file.read(MEBIBYTE):
+            pass
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        before = decoded_bytes(m)
+        os.pread(file.fileno(), 4096, 40 * MEBIBYTE)
+        assert decoded_bytes(m) - before <= 2 * MEBIBYTE
+
+
+def test_a_second_pass_over_what_fits_decodes_nothing(mount, home):
+    long_member(home, 16)
+    m = mount(home / "x.npz", "--cache-size", "64M")
+    for fresh in (True, False):
+        before = decoded_bytes(m)
+        with open(m.path / "m0.raw", "rb", buffering=0) as file:
+            while file.read(MEBIBYTE):
+                pass
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        assert (decoded_bytes(m) > before) == fresh
+
+
+def test_two_interleaved_readers_decode_each_byte_once_or_twice(mount, home):
+    long_member(home, 48)
+    m = mount(home / "x.npz", "--cache-size", "8M")
+    with open(m.path / "m0.raw", "rb", buffering=0) as first, open(m.path / "m0.raw", "rb", buffering=0) as second:
+        second.seek(20 * MEBIBYTE)
+        while first.read(MEBIBYTE // 2):
+            second.read(MEBIBYTE // 2)
+            for file in (first, second):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    assert decoded_bytes(m) <= 5 * 48 * MEBIBYTE
+
+
+def test_stat_lookup_and_listing_read_nothing_from_the_source(mount, home):
+    (home / "x.npz").write_bytes(archive([member(f"{i}.npy", npy(np.arange(3)), method=i % 2 * DEFLATE)
+                                          for i in range(500)]))
+    m = mount(home / "x.npz")
+    (name,) = [name for name in m.stats() if "source" in name and "read" in name]
+    before = m.stats()[name]
+    for entry in os.listdir(m.path):
+        os.stat(m.path / entry)
+    assert m.stats()[name] == before
+
+
+@pytest.mark.plain_build
+@pytest.mark.timeout(180)
+def test_memory_stays_in_bounds_while_everything_of_a_big_mount_is_read(mount, home):
+    random_floats = np.random.default_rng(1).standard_normal((3000, 3000)).astype("<f4")
+    np.savez_compressed(home / "d.npz", c=random_floats, f=np.asfortranarray(random_floats))
+    np.savez(home / "s.npz", c=random_floats, f=np.asfortranarray(random_floats),
+             **{f"k{i}": np.arange(3) for i in range(1000)})
+    (home / "model").mkdir()
+    for name in ("d.npz", "s.npz"):
+        os.rename(home / name, home / "model" / name)
+    m = mount(home / "model", "--cache-size", "32M")
+    peak, done = [0], threading.Event()
+
+    def watch():
+        while not done.is_set():
+            peak[0] = max(peak[0], mounting.memory_of(m.pid))
+            time.sleep(0.02)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        want = random_floats.tobytes()
+        for name in ("d/c", "d/f", "s/c", "s/f"):
+            with open(m.path / f"{name}.raw", "rb") as file:
+                assert file.read() == want
+        everything = f"find {m.path} -type f -print0 | xargs -0 -P 4 -n 200 cat > /dev/null"
+        subprocess.run(["bash", "-c", everything], check=True, timeout=120)
+        (m.control / "manifest.json").read_bytes()
+    finally:
+        done.set()
+        watcher.join()
+    assert peak[0] <= (32 + 128) * MEBIBYTE
