@@ -15,7 +15,7 @@ build_set="g++ cmake ninja-build pkgconf python3 fuse3
   nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev"
 test_set="clang clang-tidy libclang-rt-dev python3-venv python3-numpy mandoc shellcheck
-  util-linux rsync less xxd"
+  ccache util-linux rsync less xxd tar"
 # Peers that the distribution may lack: what is missing is left out, and the benchmark says so.
 bench_set="fuse-zip archivemount mount-zip"
 

@@ -106,12 +106,12 @@ tsan_launcher=()
 if [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28)" -gt 28 ]; then
   tsan_launcher=(setarch "$(uname -m)" --addr-no-randomize)
 fi
-if command -v ccache > /dev/null; then
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-fi
-
 step packages scripts/packages.sh test || exit 1
 step python scripts/venv.sh || exit 1
+
+# What was compiled before needn't be again, in whatever folder the clone lies.
+export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 
 build dev && tests dev dev
 step clang-tidy scripts/tidy.sh
