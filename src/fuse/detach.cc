@@ -64,7 +64,7 @@ void leave() {
     std::cerr << "npyfs: " << e.what() << std::endl;
   }
   std::cout.flush();
-  std::exit(status);
+  std::exit(status);  // NOLINT(concurrency-mt-unsafe): the threads of `child` have ended
 }
 
 }  // namespace

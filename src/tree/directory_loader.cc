@@ -221,7 +221,7 @@ DirectoryLoader::Names DirectoryLoader::find_copies(const DiskDirectory& directo
     bool has_data = false;
     bool all_match = true;
     for (const auto& [ending, size] : sidecar->files) {
-      const std::string sibling = stem + "." + ending;
+      const std::string sibling = text_of(stem, ".", ending);
       const auto file = directory.files.find(sibling);
       if (file != directory.files.end()) {
         siblings.push_back(sibling);

@@ -55,9 +55,9 @@ class Catalog {
   // The items of a directory, in order, hidden ones too.
   std::span<const ItemId> children(ItemId directory) const;
 
-  // The plain file or directory `name`, or kNoItem.
-  ItemId find_entry(ItemId directory, std::string_view name) const;
-  // The array whose stem is `stem`, or kNoItem.
+  // The plain file or directory of that name, or kNoItem.
+  ItemId find_entry(ItemId directory, std::string_view wanted) const;
+  // The array of that stem, or kNoItem.
   ItemId find_array(ItemId directory, std::string_view stem) const;
 
   // Of a file or array: where its bytes are.
@@ -94,8 +94,8 @@ class Catalog {
   };
 
   Catalog() = default;
-  ItemId find(ItemId directory, bool is_array, std::string_view name) const;
-  std::size_t slot_of(ItemId directory, bool is_array, std::string_view name) const;
+  ItemId find(ItemId directory, bool is_array, std::string_view wanted) const;
+  std::size_t slot_of(ItemId directory, bool is_array, std::string_view wanted) const;
 
   std::vector<Item> items_;
   std::string names_;
