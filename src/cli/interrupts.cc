@@ -15,7 +15,7 @@ Interrupts::Interrupts() {
   caught_signal = 0;
   struct sigaction action = {};
   action.sa_handler = note;
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) {  // nohup and the like

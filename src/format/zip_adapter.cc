@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "npyfs/base/error.h"
 
 namespace npyfs {
 
 ZipHandle ZipAdapter::open() {
+  // For every member's time libzip calls mktime, which may set the process's time zone.
+  static std::mutex time_zone;
+  const std::lock_guard lock(time_zone);
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_function_create(&ZipAdapter::callback, this, &error);

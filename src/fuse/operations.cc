@@ -58,7 +58,7 @@ void answer(fuse_req_t req, Inode inode, Body&& body) noexcept {
 
 void log_reply(int result, Inode inode) {
   if (result != 0 && result != -ENOENT) {  // ENOENT: the reader was interrupted
-    spdlog::error("reply to a request on inode {}: {}", inode, std::strerror(-result));
+    spdlog::error("reply to a request on inode {}: {}", inode, errno_name(-result));
   }
 }
 
@@ -273,8 +273,8 @@ void op_listxattr(fuse_req_t req, fuse_ino_t, std::size_t) { fuse_reply_err(req,
 
 }  // namespace
 
-Server::Server(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
-               std::function<void()> ready)
+Server::Server(Catalog catalog, const std::shared_ptr<Decoder>& decoder,
+               const MountOptions& options, std::function<void()> ready)
     : tree_(std::move(catalog), decoder, options.listed,
             [this, decoder, source = options.source,
              identity =

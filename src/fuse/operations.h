@@ -26,7 +26,7 @@ namespace npyfs {
 // What all operations share: the user data of the session. Const but for what is atomic or locked.
 class Server {
  public:
-  Server(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
+  Server(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
          std::function<void()> ready);
 
   const Tree& tree() const { return tree_; }

@@ -132,7 +132,7 @@ void set_readahead(const std::string& mountpoint, unsigned kib) {
 void serve(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
            const std::function<void()>& ready) {
   std::jthread readahead;  // the mount must answer stat first
-  Server server(std::move(catalog), std::move(decoder), options, [&] {
+  Server server(std::move(catalog), decoder, options, [&] {
     if (options.readahead_kib) {
       readahead =
           std::jthread([&options] { set_readahead(options.mountpoint, *options.readahead_kib); });

@@ -81,7 +81,8 @@ std::shared_ptr<const DiskDirectory> DirectoryWalk::read(const std::string& path
   directory->above = std::move(above);
   const DirHandle dir = open_directory(root_->get(), path);
   errno = 0;
-  while (const dirent* entry = ::readdir(dir.get())) {  // this handle is used by one thread
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this handle is used by one thread
+  while (const dirent* entry = ::readdir(dir.get())) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") {
       take(*directory, name, problems);

@@ -21,8 +21,11 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 std::string stem_of(std::string_view path) {
   std::string_view name = file_name(path);
-  if (name.ends_with(".npy") && name.size() > 4) {
-    name.remove_suffix(4);
+  for (const std::string_view ending : {".npy", ".raw", ".bin"}) {
+    if (name.ends_with(ending) && name.size() > ending.size()) {
+      name.remove_suffix(ending.size());
+      break;
+    }
   }
   return std::string(name);
 }

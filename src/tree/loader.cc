@@ -188,11 +188,11 @@ void Loader::show_pickle(const PickledItem& pickled) {
 }
 
 Catalog Loader::finish() && {
-  const std::vector<ItemId> arrays = std::move(with_parts_);
+  const std::vector<ItemId> arrays = std::exchange(with_parts_, {});
   for (const ItemId array : arrays) {
     add_parts(array);
   }
-  const std::vector<PickledItem> pickles = std::move(pickles_);
+  const std::vector<PickledItem> pickles = std::exchange(pickles_, {});
   for (const PickledItem& pickled : pickles) {
     show_pickle(pickled);
   }

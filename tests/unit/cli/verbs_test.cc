@@ -22,8 +22,8 @@ using testing::StartsWith;
 class VerbsTest : public testing::Test {
  protected:
   const std::vector<std::byte> data_ = counting_bytes(24);
-  const std::vector<std::byte> weight_ = npy_image("'<f4'", {{2, 3}}, data_);
-  const std::vector<std::byte> code_ = npy_image("'|V1'", {{24}}, data_);
+  const std::vector<std::byte> weight_ = npy_image("'<f4'", Shape{2, 3}, data_);
+  const std::vector<std::byte> code_ = npy_image("'|V1'", Shape{24}, data_);
   TempDir dir_;
   // A sound stored array, a deflated one below two directories, one of an open type, a plain file.
   const std::string sound_ = dir_.write("w.npz", NpzBuilder()
