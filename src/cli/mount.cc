@@ -67,7 +67,7 @@ int mount_and_serve(const MountRequest& request, const MountPoint& mount_point, 
   options.source = std::filesystem::absolute(request.source).lexically_normal().string();
   options.mountpoint = mount_point.path();
   const MountPoint::Held held(mount_point);
-  serve(std::move(catalog), std::move(decoder), options, [&] {
+  serve(std::move(catalog), decoder, options, [&] {
     spdlog::info("{}: mounted on {}", options.source, options.mountpoint);
     detach();
   });

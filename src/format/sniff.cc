@@ -16,24 +16,22 @@ struct Magic {
   std::string_view what;
 };
 
-using std::string_view_literals::operator""sv;
-
 constexpr std::array kMagics = {
-    Magic{"\x1f\x8b"sv, "a gzip file; decompress it first"},
-    Magic{"\x28\xb5\x2f\xfd"sv, "a zstd file; decompress it first"},
+    Magic{"\x1f\x8b", "a gzip file; decompress it first"},
+    Magic{"\x28\xb5\x2f\xfd", "a zstd file; decompress it first"},
     Magic{"\xfd"
-          "7zXZ"sv,
+          "7zXZ",
           "an xz file; decompress it first"},
-    Magic{"BZh"sv, "a bzip2 file; decompress it first"},
-    Magic{"\x89HDF\r\n\x1a\n"sv, "an HDF5 file, which npyfs doesn't read"},
-    Magic{"GGUF"sv, "a GGUF file, which npyfs doesn't read"},
-    Magic{"%PDF"sv, "a PDF document"},
-    Magic{"\x89PNG"sv, "a PNG picture"},
+    Magic{"BZh", "a bzip2 file; decompress it first"},
+    Magic{"\x89HDF\r\n\x1a\n", "an HDF5 file, which npyfs doesn't read"},
+    Magic{"GGUF", "a GGUF file, which npyfs doesn't read"},
+    Magic{"%PDF", "a PDF document"},
+    Magic{"\x89PNG", "a PNG picture"},
     Magic{"\x7f"
-          "ELF"sv,
+          "ELF",
           "a program"},
-    Magic{"MATLAB 5.0"sv, "a MATLAB file, which npyfs doesn't read"},
-    Magic{"{"sv, "JSON text"},
+    Magic{"MATLAB 5.0", "a MATLAB file, which npyfs doesn't read"},
+    Magic{"{", "JSON text"},
 };
 
 // The number after the line "size ", or "" if there is none.

@@ -129,7 +129,7 @@ void set_readahead(const std::string& mountpoint, unsigned kib) {
 
 }  // namespace
 
-void serve(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
+void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
            const std::function<void()>& ready) {
   std::jthread readahead;  // the mount must answer stat first
   Server server(std::move(catalog), decoder, options, [&] {

@@ -36,7 +36,7 @@ struct MountOptions {
 // Mounts, calls `ready` once the mount answers, and serves it until it is unmounted or SIGTERM,
 // SIGINT or SIGHUP arrives; then unmounts. Uses spdlog's default logger. Throws Error if it can't
 // mount, with the way out; `ready` was then not called. Call it once, in the process that stays.
-void serve(Catalog catalog, std::shared_ptr<Decoder> decoder, const MountOptions& options,
+void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
            const std::function<void()>& ready);
 
 // The libfuse that is linked: "3.14.0".
