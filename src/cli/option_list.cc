@@ -8,7 +8,7 @@
 namespace npyfs {
 namespace {
 
-ListedOption option_of(std::string text) {
+ListedOption option_of(const std::string& text) {
   const std::size_t equals = text.find('=');
   ListedOption option;
   option.name = text.substr(0, equals);

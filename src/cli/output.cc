@@ -12,7 +12,7 @@ OutputBuffer::OutputBuffer(int fd) : fd_(fd) {
   setp(buffer_.data(), buffer_.data() + buffer_.size());
 }
 
-void OutputBuffer::write_all(const char* text, std::size_t size) {
+void OutputBuffer::write_all(const char* text, std::size_t size) const {
   while (size > 0) {
     const ssize_t written = ::write(fd_, text, size);
     if (written < 0) {

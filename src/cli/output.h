@@ -27,7 +27,7 @@ class OutputBuffer final : public std::streambuf {
   int sync() override;
 
  private:
-  void write_all(const char* text, std::size_t size);
+  void write_all(const char* text, std::size_t size) const;
   void flush_buffer();
 
   int fd_;

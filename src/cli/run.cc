@@ -74,6 +74,7 @@ int run_without_verb(Words words, std::ostream& out, std::ostream& err) {
   const std::string& first = words.front();
   if (!exists(first)) {
     std::vector<std::string> verbs;
+    verbs.reserve(kVerbs.size());
     for (const Verb& verb : kVerbs) {
       verbs.emplace_back(verb.name);
     }

@@ -38,6 +38,7 @@ std::string read_all(int fd) {
 }  // namespace
 
 bool has_program(std::string_view name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment
   const char* path = ::getenv("PATH");
   std::string directories =
       std::string(path != nullptr ? path : "") + ":/usr/local/bin:/usr/bin:/bin";
@@ -60,6 +61,7 @@ ProgramResult run_program(const std::vector<std::string>& words) {
   const Fd read_end(ends[0]);
   Fd write_end(ends[1]);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));  // posix_spawnp doesn't change them
   }
