@@ -47,7 +47,7 @@ std::vector<ListedOption> parse_option_list(std::string_view text) {
     throw UsageError("-o: '" + current + "' has a double quote that isn't closed");
   }
   if (!current.empty()) {
-    options.push_back(option_of(std::move(current)));
+    options.push_back(option_of(current));
   }
   return options;
 }
