@@ -7,13 +7,6 @@
 #include "npyfs/base/error.h"
 
 namespace npyfs {
-namespace {
-
-// Inode numbers as Tree computes them; the control files below have no pages to lose.
-constexpr Inode kFirst = 16;
-constexpr Inode kPerItem = 16;
-
-}  // namespace
 
 StalePages::StalePages(const Tree& tree, std::function<void(Inode)> invalidate)
     : tree_(tree), invalidate_(std::move(invalidate)), opened_(tree.catalog().count()) {
@@ -26,9 +19,9 @@ StalePages::StalePages(const Tree& tree, std::function<void(Inode)> invalidate)
 }
 
 void StalePages::opened(Inode inode) {
-  if (inode >= kFirst && (inode - kFirst) / kPerItem < opened_.size()) {
-    const auto bit = static_cast<std::uint8_t>(1u << (inode - kFirst) % kPerItem);
-    opened_[(inode - kFirst) / kPerItem].fetch_or(bit, std::memory_order_relaxed);
+  if (inode >= Tree::kFirst && (inode - Tree::kFirst) / Tree::kPerItem < opened_.size()) {
+    const auto bit = static_cast<std::uint8_t>(1u << (inode - Tree::kFirst) % Tree::kPerItem);
+    opened_[(inode - Tree::kFirst) / Tree::kPerItem].fetch_or(bit, std::memory_order_relaxed);
   }
 }
 
@@ -52,7 +45,7 @@ void StalePages::look_through() {
   for (std::size_t item = 0; item < opened_.size(); ++item) {
     const unsigned views = opened_[item].load(std::memory_order_relaxed);
     for (Inode view = 0; views >> view != 0; ++view) {
-      const Inode inode = kFirst + kPerItem * item + view;
+      const Inode inode = Tree::kFirst + Tree::kPerItem * item + view;
       if ((views >> view & 1) == 0 || done_.contains(inode)) {
         continue;
       }

@@ -50,6 +50,9 @@ class Faults {
 class Tree {
  public:
   static constexpr Inode kRoot = 1;
+  // An item's number is kFirst + kPerItem * item + view; below are the root and the control files.
+  static constexpr Inode kFirst = 16;
+  static constexpr Inode kPerItem = 16;
 
   struct Attributes {
     Inode inode = 0;
@@ -102,8 +105,6 @@ class Tree {
 
  private:
   enum Control : Inode { kControl = 2, kManifest, kErrors, kStats };
-  static constexpr Inode kFirst = 16;
-  static constexpr Inode kPerItem = 16;
 
   static Inode inode_of(ItemId item, View view = View::kNpy);
   ItemId item_of(Inode inode) const;
