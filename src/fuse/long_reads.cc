@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include <signal.h>
+#include "npyfs/base/signals.h"
 
 namespace npyfs {
 namespace {
@@ -15,18 +15,11 @@ constexpr std::chrono::milliseconds kSweep(50);
 }  // namespace
 
 LongReads::LongReads(unsigned threads) {
-  sigset_t blocked;
-  sigset_t before;
-  sigemptyset(&blocked);
-  sigaddset(&blocked, SIGTERM);
-  sigaddset(&blocked, SIGINT);
-  sigaddset(&blocked, SIGHUP);
-  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const SignalsBlocked blocked;
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this] { work(); });
   }
   threads_.emplace_back([this] { sweep(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 LongReads::~LongReads() {

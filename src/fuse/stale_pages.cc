@@ -2,20 +2,15 @@
 
 #include <utility>
 
-#include <signal.h>
-
 #include "npyfs/base/error.h"
+#include "npyfs/base/signals.h"
 
 namespace npyfs {
 
 StalePages::StalePages(const Tree& tree, std::function<void(Inode)> invalidate)
     : tree_(tree), invalidate_(std::move(invalidate)), opened_(tree.catalog().count()) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void StalePages::opened(Inode inode) {

@@ -4,35 +4,10 @@
 #include <system_error>
 #include <utility>
 
-#include <pthread.h>
-#include <signal.h>
-
+#include "npyfs/base/signals.h"
 #include "npyfs/source/cancel.h"
 
 namespace npyfs {
-namespace {
-
-// Signals that end the mount go to the threads that answer the kernel; new threads inherit the
-// mask.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-      sigaddset(&signals, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &signals, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 bool DecodePool::offer(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
