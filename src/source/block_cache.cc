@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
+
+#include "source/block_memory.h"
 
 namespace npyfs {
 namespace {
@@ -19,6 +22,13 @@ std::size_t BlockCache::KeyHash::operator()(const BlockKey& key) const {
   return static_cast<std::size_t>((key.object * 0x9E3779B97F4A7C15 + key.index) *
                                   0x9E3779B97F4A7C15);
 }
+
+BlockCache::BlockCache(std::uint64_t capacity)
+    : capacity_(capacity), memory_(std::make_shared<BlockMemory>()) {}
+
+std::shared_ptr<Block> BlockCache::make(std::size_t size) { return memory_->make(size); }
+
+void BlockCache::prepare() { memory_->prepare(); }
 
 std::uint64_t BlockCache::new_object() {
   const std::lock_guard lock(mutex_);

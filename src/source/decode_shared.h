@@ -1,6 +1,6 @@
 // What the members of a mount share while they are decoded.
 //
-// Lock order: MemberTable, then DecodedMember, then one of the cache, the buffers, the restart
+// Lock order: MemberTable, then DecodedMember, then one of the cache, its memory, the restart
 // points, the idle cursors, a member's soundness and the pool, none of which takes another lock.
 // Nothing is decoded, read or reported under any of them.
 #pragma once
@@ -11,7 +11,6 @@
 #include "npyfs/source/block_cache.h"
 #include "npyfs/source/decoded.h"
 
-#include "source/block_buffers.h"
 #include "source/decode_pool.h"
 #include "source/idle_cursors.h"
 #include "source/member_table.h"
@@ -23,7 +22,6 @@ struct DecodeShared {
   explicit DecodeShared(const Decoder::Options& options);
 
   const unsigned threads;
-  BlockBuffers buffers;
   BlockCache cache;
   RestartPoints restart_points;
   IdleCursors idle_cursors;

@@ -199,6 +199,9 @@ BlockPtr DecodedMember::wait_for(std::unique_lock<std::mutex> lock, Run& run, st
   }
   const std::shared_ptr<Slot> slot = place;  // `run` may end any time
   ++shared_.waits;
+  lock.unlock();
+  shared_.cache.prepare();  // somebody has to, and the thread that decodes has more to do
+  lock.lock();
   while (!slot->done) {
     slot->changed.wait_for(lock, kLookAround);
     if (!slot->done) {
@@ -289,7 +292,7 @@ BlockPtr DecodedMember::carry_out(Run& run, Start start, const Wanted& wanted) {
 BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
   const std::uint64_t begin = index * kBlockSize;
   const std::uint64_t end = end_of(index);
-  const auto block = shared_.buffers.make(end - begin);
+  const auto block = shared_.cache.make(end - begin);
   try {
     cursor.produce(*block);
     if (end == size_) {
@@ -302,12 +305,12 @@ BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
     const std::uint64_t sound = std::clamp(cursor.position(), begin, end);
     if (sound < end) {
       note_fault(sound, Damage(text_of(damage.what(), "; ", size_, " are declared")));
-      block->resize(sound - begin);
+      block->cut(sound - begin);
     } else {
       // It goes on past its size: which bytes are right nobody knows, so the last block isn't
       // served.
       note_fault(begin, damage);
-      block->clear();
+      block->cut(0);
     }
   }
   shared_.decoded_bytes += block->size();
@@ -317,21 +320,25 @@ BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
 
 // Hands out the block that `run` was at; false if it was the last.
 bool DecodedMember::publish(Run& run, const BlockPtr& block, const Wanted& wanted) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const std::uint64_t index = run.next;
   const auto waiting = run.slots.extract(index);
   const bool keep = run.is_ahead || run.last - index < most_kept_ || !waiting.empty();
-  if (keep && !block->empty()) {
+  if (keep && block->size() > 0) {
     const bool is_wanted = index == wanted.index;
     shared_.cache.put(key(index), block, is_wanted ? wanted.begin : 0, is_wanted ? wanted.end : 0);
   }
   if (!waiting.empty()) {
     waiting.mapped()->block = block;
     waiting.mapped()->done = true;
-    waiting.mapped()->changed.notify_all();
   }
   ++run.next;
-  return run.next <= run.last;
+  const bool goes_on = run.next <= run.last;
+  lock.unlock();
+  if (!waiting.empty()) {
+    waiting.mapped()->changed.notify_all();
+  }
+  return goes_on;
 }
 
 void DecodedMember::leave_restart_point(Cursor& cursor) {

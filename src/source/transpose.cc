@@ -245,10 +245,10 @@ BlockPtr COrder::make(const std::shared_ptr<Tile>& tile, std::size_t used_begin,
 std::vector<BlockPtr> COrder::copied(const Tile& tile) const {
   const std::uint64_t begin = tile.first * kBlock;
   const std::uint64_t end = std::min(size(), begin + tile.count * kBlock);
-  std::vector<std::shared_ptr<std::vector<std::byte>>> blocks;
+  std::vector<std::shared_ptr<Block>> blocks;
   std::vector<std::span<std::byte>> pieces;
   for (std::uint64_t at = begin; at < end; at += kBlock) {
-    blocks.push_back(std::make_shared<std::vector<std::byte>>(std::min(kBlock, end - at)));
+    blocks.push_back(cache_->make(std::min(kBlock, end - at)));
     pieces.emplace_back(*blocks.back());
   }
   array_.copy(*source_, Target(begin, std::move(pieces)), is_decoded(begin, end));

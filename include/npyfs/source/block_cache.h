@@ -18,11 +18,12 @@
 #include <span>
 #include <unordered_map>
 #include <utility>
-#include <vector>
+
+#include "npyfs/source/block.h"
 
 namespace npyfs {
 
-using BlockPtr = std::shared_ptr<const std::vector<std::byte>>;
+class BlockMemory;
 
 struct BlockKey {
   std::uint64_t object = 0;  // from BlockCache::new_object
@@ -47,10 +48,17 @@ class BlockCache {
   };
 
   // `capacity` in bytes. Blocks in use by replies count until they are evicted.
-  explicit BlockCache(std::uint64_t capacity) : capacity_(capacity) {}
+  explicit BlockCache(std::uint64_t capacity);
 
   // A number no other object of this cache has.
   std::uint64_t new_object();
+
+  // A block to be filled and put, `size` bytes of any content; may outlive the cache. Throws
+  // std::bad_alloc.
+  std::shared_ptr<Block> make(std::size_t size);
+
+  // Readies memory for one more block, for threads that would only wait otherwise.
+  void prepare();
 
   // The block, or null. [begin, end) is the part of the block that the caller will use: a reader
   // that goes forward touches a block several times without ever wanting it again, and mustn't
@@ -88,6 +96,7 @@ class BlockCache {
   BlockPtr evict_one();
 
   const std::uint64_t capacity_;
+  const std::shared_ptr<BlockMemory> memory_;
   mutable std::mutex mutex_;  // guards everything below
   Entries on_trial_;
   Entries proven_;

@@ -10,9 +10,7 @@ namespace {
 constexpr std::size_t kSize = 1000;
 constexpr std::uint64_t kCost = kSize + BlockCache::kBlockOverhead;
 
-BlockPtr block(std::size_t size = kSize) {
-  return std::make_shared<const std::vector<std::byte>>(size);
-}
+BlockPtr block(std::size_t size = kSize) { return std::make_shared<const Block>(size); }
 
 TEST(BlockCacheTest, FindsWhatWasPut) {
   BlockCache cache(10 * kCost);

@@ -9,7 +9,7 @@
 
 #include "npyfs/source/cancel.h"
 
-#include "source/block_buffers.h"
+#include "source/block_memory.h"
 #include "source/coverage.h"
 #include "source/decode_pool.h"
 #include "source/decode_shared.h"
@@ -95,27 +95,62 @@ class CursorAt final : public Cursor {
   std::uint64_t position_;
 };
 
-TEST(BlockBuffersTest, UsesFullBlocksAgain) {
-  BlockBuffers buffers;
-  const std::byte* const address = [&] { return buffers.make(kBlock)->data(); }();
-  EXPECT_EQ(buffers.make(kBlock)->data(), address);
-  const auto held = buffers.make(kBlock);
-  const auto other = buffers.make(kBlock);
+TEST(BlockMemoryTest, IsUsedAgain) {
+  const auto memory = std::make_shared<BlockMemory>();
+  const std::byte* const address = [&] { return memory->make(kBlock)->data(); }();
+  EXPECT_EQ(memory->make(kBlock)->data(), address);
+  const auto held = memory->make(kBlock);
+  const auto other = memory->make(kBlock);
   EXPECT_NE(held->data(), other->data());
-  EXPECT_EQ(buffers.make(10)->size(), 10U);
 }
 
-TEST(BlockBuffersTest, BlocksMayOutliveThem) {
-  auto buffers = std::make_unique<BlockBuffers>();
-  const auto block = buffers->make(kBlock);
-  buffers.reset();
-  EXPECT_EQ(block->size(), kBlock);
+TEST(BlockMemoryTest, KeepsFewThatNobodyUses) {
+  const auto memory = std::make_shared<BlockMemory>();
+  std::vector<std::shared_ptr<Block>> blocks;
+  for (std::size_t i = 0; i < 2 * BlockMemory::kMostFree; ++i) {
+    blocks.push_back(memory->make(kBlock));
+    std::ranges::fill(*blocks.back(), static_cast<std::byte>(i));
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    EXPECT_EQ(std::ranges::count(*blocks[i], static_cast<std::byte>(i)),
+              static_cast<std::ptrdiff_t>(kBlock));
+  }
+  EXPECT_EQ(memory->free_count(), 0U);
+  blocks.clear();
+  EXPECT_EQ(memory->free_count(), BlockMemory::kMostFree);
 }
 
-TEST(BlockBuffersTest, ACutBlockIsNotUsedAgain) {
-  BlockBuffers buffers;
-  buffers.make(kBlock)->resize(5);
-  EXPECT_EQ(buffers.make(kBlock)->size(), kBlock);
+TEST(BlockMemoryTest, PreparesAFewBlocksAtMost) {
+  const auto memory = std::make_shared<BlockMemory>();
+  memory->prepare();
+  EXPECT_EQ(memory->free_count(), 1U);
+  for (int i = 0; i < 100; ++i) {
+    memory->prepare();
+  }
+  EXPECT_LE(memory->free_count(), BlockMemory::kMostFree);
+  const std::size_t ready = memory->free_count();
+  const auto block = memory->make(kBlock);
+  EXPECT_EQ(memory->free_count(), ready - 1);
+}
+
+TEST(BlockMemoryTest, ShortBlocksComeFromElsewhere) {
+  const auto memory = std::make_shared<BlockMemory>();
+  EXPECT_EQ(memory->make(10)->size(), 10U);
+  EXPECT_EQ(memory->free_count(), 0U);
+}
+
+TEST(BlockMemoryTest, BlocksMayOutliveIt) {
+  auto memory = std::make_shared<BlockMemory>();
+  const auto block = memory->make(kBlock);
+  memory.reset();
+  std::ranges::fill(*block, std::byte{1});
+  EXPECT_EQ(block->data()[kBlock - 1], std::byte{1});
+}
+
+TEST(BlockMemoryTest, ABlockThatWasCutComesBackWhole) {
+  const auto memory = std::make_shared<BlockMemory>();
+  memory->make(kBlock)->cut(5);
+  EXPECT_EQ(memory->make(kBlock)->size(), kBlock);
 }
 
 TEST(IdleCursorsTest, TakesTheNearestInTheRange) {
