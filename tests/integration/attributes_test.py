@@ -1,6 +1,7 @@
 """What stat says of files, directories and the filesystem."""
 
 import os
+import pathlib
 import stat
 import time
 
@@ -141,3 +142,10 @@ def test_control_files_are_readable_by_cat_and_cp(mount, source, home):
         assert os.system(f"cat {m.control}/{name} > {home}/cat && cp {m.control}/{name} {home}/cp") == 0
         assert (home / "cat").stat().st_size > 0
     assert (m.control / "manifest.json").stat().st_size == len((m.control / "manifest.json").read_bytes())
+
+
+@pytest.mark.parametrize("options, kib", [((), 256), (("--readahead", "64"), 64), (("-o", "readahead=1024"), 1024)])
+def test_the_kernel_reads_ahead_as_asked(mount, source, options, kib):
+    device = os.stat(mount(source, *options).path).st_dev
+    path = pathlib.Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+    assert int(path.read_text()) == kib

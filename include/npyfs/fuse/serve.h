@@ -29,8 +29,9 @@ struct MountOptions {
   std::optional<gid_t> gid;
   mode_t umask = 022;
   ViewSet listed = kUsualViews;
-  std::optional<unsigned>
-      readahead_kib;  // of the mount; needs root, ignored with a warning otherwise
+  // How far ahead the kernel reads; needs root, ignored with a warning otherwise. If not given,
+  // 256 where that may be set.
+  std::optional<unsigned> readahead_kib;
 };
 
 // Mounts, calls `ready` once the mount answers, and serves it until it is unmounted or SIGTERM,
