@@ -62,6 +62,7 @@ class Walk {
   void emit(PickledArray array);
   void note(const std::string& what);
   void name_grid(const Frame& frame);
+  bool is_container(const PickleCall& call) const;
   bool is_maker(const PickleCall& call) const;
   std::string type_name(const PickleCall& call) const;
   bool is_any_of(PickleId callable,
@@ -157,16 +158,9 @@ void Walk::visit_call(PickleId id) {
   }
   const PickleCall& call = pickle_.call(id);
   std::vector<Group> groups = groups_of_call(call);
-  const bool is_known =
-      call.dict_items != kNoPickle || call.list_items != kNoPickle || !groups.empty();
-  if (!is_known) {
-    const std::string type = type_name(call);
-    const bool is_empty_container = type.starts_with("collections.") ||
-                                    type.starts_with("builtins.") ||
-                                    type.starts_with("__builtin__.");
-    if (!is_empty_container) {
-      note("an object of " + type);
-    }
+  if (!is_container(call) && !walked_[id]) {
+    note("an object of " + type_name(call) +
+         (groups.empty() ? "" : "; the arrays in it are shown"));
   }
   enter(id, std::move(groups));
 }
@@ -272,6 +266,23 @@ void Walk::add_state(std::vector<Group>& groups, PickleId state) const {
       groups.push_back({pickle_.items(part), true});
     }
   }
+}
+
+// Whether it is one of Python's own, which a path through it says enough of.
+bool Walk::is_container(const PickleCall& call) const {
+  static constexpr std::array<std::string_view, 8> kBuiltins = {
+      "bytearray", "complex", "dict", "frozenset", "list", "range", "set", "tuple"};
+  static constexpr std::array<std::string_view, 4> kCollections = {"Counter", "OrderedDict",
+                                                                   "defaultdict", "deque"};
+  if (pickle_.kind(call.callable) != PickleKind::kGlobal) {
+    return false;
+  }
+  const std::string_view module = pickle_.module(call.callable);
+  const std::string_view name = pickle_.name(call.callable);
+  if (module == "builtins" || module == "__builtin__") {
+    return std::ranges::find(kBuiltins, name) != kBuiltins.end();
+  }
+  return module == "collections" && std::ranges::find(kCollections, name) != kCollections.end();
 }
 
 // Whether one of Python's own functions makes the object: `copyreg._reconstructor(class, …)`.

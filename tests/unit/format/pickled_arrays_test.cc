@@ -257,6 +257,18 @@ TEST(PickledArraysTest, MakesNotesOfWhatItDoesNotShow) {
   EXPECT_THAT(found.all.notes, ElementsAre("run: an object of os.system", HasSubstr("kept: ")));
 }
 
+TEST(PickledArraysTest, MakesNotesOfObjectsWhatTheyHoldOrNot) {
+  const std::string evaluated = call(global("__builtin__", "eval"), {text("open('x', 'w')")});
+  const std::string trainer = global("m", "Trainer") + ")\x81" +
+                              dict({text("w"), two_bytes(), text("lr"), number(1)}) + "b";
+  const std::string ordered = call(global("collections", "OrderedDict"), {});
+  const Found found = find(list({evaluated, trainer, ordered, two_bytes()}));
+  EXPECT_THAT(found.paths(), ElementsAre("/1/w", "/3"));
+  EXPECT_THAT(found.all.notes,
+              ElementsAre("0: an object of __builtin__.eval",
+                          "1: an object of m.Trainer; the arrays in it are shown"));
+}
+
 TEST(PickledArraysTest, MakesANoteOfAnArrayThatCanNotBe) {
   const std::string byte_type = dtype("u1", "|");
   const auto note = [](const std::string& pickle) {
