@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npyfs/format/pickled_arrays.h"
 #include "npyfs/format/sniff.h"
 
 #include "tree/directory_loader.h"
@@ -81,20 +82,23 @@ Catalog load_npy(const std::string& path, std::shared_ptr<const File> file, Arra
 }
 
 // A pickle: the arrays that are found in it.
-Catalog load_pickle(const std::string& path, std::shared_ptr<const File> file,
+Catalog load_pickle(const std::string& path, const std::shared_ptr<const File>& file,
                     const LoadOptions& options, const std::shared_ptr<Decoder>& decoder) {
   Loader loader(options, decoder, file->identity().mtime_ns);
   const std::string name(file_name(path));
   const std::uint32_t store =
-      loader.builder().add_store(std::make_unique<OneFile>(std::move(file), name, "pickle"), "");
+      loader.builder().add_store(std::make_unique<OneFile>(file, name, "pickle"), "");
   const auto stem = pickle_stem(name);
   const std::string shown = path_components(name, std::nullopt, kMostNameBytes).back();
   const ItemId item = loader.builder().add_file(kRootItem, shown, store, 0);
   loader.add_pickle(item, stem.value_or(name), 0, kRootItem);
   Catalog catalog = std::move(loader).finish();
   if (!catalog.hidden(item)) {
-    const auto& problems = catalog.problems();
-    throw_corrupt(problems.empty() ? "a pickle that holds no NumPy array" : problems.front().what);
+    if (!catalog.problems().empty()) {
+      throw_corrupt(catalog.problems().front().what);
+    }
+    const auto notes = find_arrays(read_pickle(*file, 0, file->size())).notes;
+    throw_corrupt("a pickle that holds no NumPy array", notes.empty() ? "" : "; " + notes.front());
   }
   return catalog;
 }
