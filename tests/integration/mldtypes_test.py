@@ -1,18 +1,16 @@
 """Every element type that ml_dtypes adds, saved the ways people save them and read back by plain NumPy."""
 
-import contextlib
 import json
 import os
 import pickle
 import re
-import warnings
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import mounting
-from npycraft import c_bytes, header_text, image, npy
+from npycraft import c_bytes, header_text, image, npy, numpy_1_names
 from zipcraft import DEFLATE, archive, member
 
 # What the installed release has, and what one has had so far.
@@ -61,16 +59,6 @@ def same_values(found, wanted):
 
 def value_view(name):
     return "c64view.npy" if "complex" in name else "f32view.npy"
-
-
-@contextlib.contextmanager
-def numpy_1_names(monkeypatch):
-    """Pickles name NumPy's functions as NumPy before 2 did."""
-    with monkeypatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        for function in (np._core.multiarray._reconstruct, np._core.multiarray.scalar, np._core.numeric._frombuffer):
-            patch.setattr(function, "__module__", function.__module__.replace("numpy._core", "numpy.core"))
-        yield
 
 
 def save_with_sidecar(directory, suffix, arrays):

@@ -1,7 +1,9 @@
 """Images of .npy files: as NumPy writes them, and as others do."""
 
+import contextlib
 import io
 import struct
+import warnings
 
 import numpy as np
 
@@ -49,3 +51,13 @@ def byte_view(array):
     array = np.asarray(array)
     shape = (*array.shape[:-1], array.shape[-1] * array.itemsize) if array.ndim else (array.itemsize,)
     return np.frombuffer(c_bytes(array), np.uint8).reshape(shape)
+
+
+@contextlib.contextmanager
+def numpy_1_names(monkeypatch):
+    """What is pickled meanwhile names NumPy's functions as NumPy before 2 did."""
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for function in (np._core.multiarray._reconstruct, np._core.multiarray.scalar, np._core.numeric._frombuffer):
+            patch.setattr(function, "__module__", function.__module__.replace("numpy._core", "numpy.core"))
+        yield

@@ -1,14 +1,18 @@
 """Arrays inside pickles: files written with pickle.dump, and arrays of objects. Nothing is ever run."""
 
+import contextlib
 import os
 import pickle
+import random
+import resource
+import struct
 import subprocess
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from npycraft import c_bytes, npy
+from npycraft import c_bytes, npy, numpy_1_names
 from zipcraft import archive, member
 
 GRID = np.arange(24, dtype="<f4").reshape(4, 6)
@@ -59,8 +63,28 @@ def expect(m, prefix, wanted):
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_a_dictionary_of_arrays_as_source(mount, home, protocol):
-    expect(mount(dump(home / "state.pkl", STATE, protocol)), "", WANTED)
+@pytest.mark.parametrize("numpy", [1, 2])
+def test_a_dictionary_of_arrays_as_source(mount, home, monkeypatch, numpy, protocol):
+    with numpy_1_names(monkeypatch) if numpy == 1 else contextlib.nullcontext():
+        dump(home / "state.pkl", STATE, protocol)
+    assert (b"numpy._core" in (home / "state.pkl").read_bytes()) == (numpy == 2)
+    expect(mount(home / "state.pkl"), "", WANTED)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_any_piece_of_a_large_array(mount, home, protocol):
+    """In place from protocol 3 on; before that bytes are text that is decoded on read."""
+    x = np.random.default_rng(5).integers(0, 256, (1000, 2048), np.uint8).view("<f4")
+    m = mount(dump(home / "state.pkl", {"x": x, "f": np.asfortranarray(x)}, protocol))
+    source, content = random.Random(5), x.tobytes()
+    for name in ("x", "f"):
+        with open(m.path / f"{name}.raw", "rb", buffering=0) as file:
+            for at in source.sample(range(len(content)), 40):
+                length = source.choice([1, 7, 4096, 70_000])
+                assert os.pread(file.fileno(), length, at) == content[at:at + length], (name, at, length)
+        assert (m.path / f"{name}.raw").read_bytes() == content
+    stored = m.manifest()["x"]["source"]["stored_bytes"]
+    assert stored == x.nbytes if protocol >= 3 else stored > x.nbytes
 
 
 def test_the_types_that_a_pickle_knows_are_known(mount, home):
@@ -130,12 +154,97 @@ def test_debian_numpy_writes_other_module_names(mount, home):
     expect(mount(home / "old.pkl"), "", {"w": GRID})
 
 
-def test_hostile_pickles_leave_no_trace_and_hide_nothing(mount, home):
+def text(value):
+    return b"X" + struct.pack("<I", len(value)) + value
+
+
+# Every way for a pickle to call something, written out: TRAP is the text of a path.
+HOSTILE = {
+    "REDUCE": (b"cposix\nmkdir\nTRAP\x85R", "posix.mkdir"),
+    "STACK_GLOBAL": (b"\x8c\5posix\x8c\5mkdir\x93TRAP\x85R", "posix.mkdir"),
+    "INST": (b"(TRAPiposix\nmkdir\n", "posix.mkdir"),
+    "OBJ": (b"(cposix\nmkdir\nTRAPo", "posix.mkdir"),
+    "NEWOBJ": (b"cposix\nmkdir\nTRAP\x85\x81", "posix.mkdir"),
+    "NEWOBJ_EX": (b"cposix\nmkdir\nTRAP\x85}\x92", "posix.mkdir"),
+    "BUILD": (b"cos\nPathLike\n)\x81}X\1\0\0\0pTRAPsb", "os.PathLike"),
+    "APPEND": (b"csubprocess\nPopen\n)RTRAPa", "subprocess.Popen"),
+    "SETITEM": (b"csubprocess\nPopen\n)RTRAPTRAPs", "subprocess.Popen"),
+    "PERSID": (b"Pposix.mkdir\n", "outside the pickle"),
+    "BINPERSID": (b"TRAPQ", "outside the pickle"),
+    "eval": (b"c__builtin__\neval\n" + text(b"__import__('os').mkdir('trap')") + b"\x85R", "__builtin__.eval"),
+    "getattr": (b"c__builtin__\ngetattr\ncos\nsystem\n" + text(b"__call__") + b"\x86RTRAP\x85R", "an object of"),
+    "runstring": (b"cnumpy.testing._private.utils\nrunstring\nTRAP}\x86R", "runstring"),
+    "numpy.load": (b"cnumpy\nload\nTRAP\x85R", "numpy.load"),
+    "as a type": (b"cnumpy.core.multiarray\nscalar\ncposix\nmkdir\nTRAP\x85RC\1x\x86R", "no numpy.dtype"),
+    "as a shape": (b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85C\1b\x87R(K\1cposix\nmkdir\n"
+                   b"TRAP\x85Rcnumpy\ndtype\nX\2\0\0\0f4\x89\x88\x87R\x89C\4abcdtb", "a shape"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pickles_leave_no_trace_and_hide_nothing(mount, home, name):
+    code, note = HOSTILE[name]
     trap = home / "trap"
-    m = mount(dump(home / "state.pkl", {"evil": Trap(trap), "w": GRID, "last": [Trap(trap)]}))
-    expect(m, "", {"w": GRID})
-    assert any("mkdir" in note for note in m.meta("w")["notes"])
+    grid = pickle.dumps(GRID, 2)[2:-1]
+    evil = code.replace(b"TRAP", text(os.fsencode(trap)))
+    (home / "x.pkl").write_bytes(b"\x80\4}(" + text(b"e") + evil + text(b"w") + grid
+                                 + text(b"last") + evil + text(b"v") + grid + b"u.")
+    m = mount(home / "x.pkl", cwd=home)
+    expect(m, "", {"w": GRID, "v": GRID})
+    for key in ("e", "last"):
+        assert any(remark.startswith(f"{key}: ") and note in remark for remark in m.meta("w")["notes"]), m.meta("w")
+    assert sorted(os.listdir(home)) == ["mnt0", "scratch", "x.pkl"]
+
+
+def test_what_python_itself_would_run_is_not_run(mount, home):
+    trap = home / "trap"
+    for protocol in range(6):
+        (home / "model").mkdir(exist_ok=True)
+        dump(home / f"model/p{protocol}.pkl", {"evil": Trap(trap), "w": GRID, "last": [Trap(trap)]}, protocol)
+    m = mount(home / "model")
+    expect(m, "", {f"p{protocol}/w": GRID for protocol in range(6)})
+    assert all(any("mkdir" in note for note in m.meta(f"p{protocol}/w")["notes"]) for protocol in range(6))
     assert not trap.exists()
+    pickle.loads(pickle.dumps(Trap(trap)))
+    assert trap.exists(), "the trap is none"
+
+
+LIMITS = {
+    "deep": (b"\x80\4" + b"]" * 900_000 + b"a" * 899_999 + b".", "100 objects deep"),
+    "array far below": (b"\x80\4" + pickle.dumps(GRID, 2)[2:-1] + b"\x85" * 3_000_000 + b".", "100 objects deep"),
+    "memo": (b"\x80\4Nr\xff\xff\xff\xff.", "memo number 4294967295 is beyond 4194304"),
+    "stack": (b"\x80\4" + b"N" * 3_000_000 + b".", "more than 1048576 values on the stack"),
+    "marks": (b"\x80\4" + b"(" * 3_000_000 + b".", "more than 1048576 marks"),
+    "values": (b"\x80\4]" + b"J\0\0\0\0a" * 9_000_000 + b".", "more than 8388608"),
+    "copies": (b"\x80\4(" + (b"T\0\x10\0\0" + bytes(4096) + b"0") * 17_000 + b"t.", "more than 67108864"),
+    "length": (b"\x80\4\x8e" + b"\xff" * 8 + b".", "18446744073709551615 bytes run past"),
+    "frame": (b"\x80\4\x95" + b"\xff" * 8 + b"N.", "no NumPy array"),
+    "number": (b"\x80\4\x8b\x40\x4b\x4c\0" + b"\x7f" * 5_000_000 + b".", "no NumPy array"),
+    "digits": (b"L" + b"7" * 5_000_000 + b"L\n.", "no end of line within"),
+    "protocol": (b"\x80\6N.", "protocol 6"),
+    "registry": (b"\x80\4\x82\1.", "extension registry"),
+    "buffer": (b"\x80\5\x97.", "buffer that isn't in the pickle"),
+}
+
+
+def little_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+
+@pytest.mark.plain_build
+@pytest.mark.parametrize("name", LIMITS)
+def test_what_is_beyond_a_limit_is_refused_at_once_and_in_little_memory(npyfs, home, name):
+    content, words = LIMITS[name]
+    (home / "x.pkl").write_bytes(content)
+    message = npyfs.refused("ls", home / "x.pkl", preexec_fn=little_memory)
+    assert words in message and len(message.splitlines()) == 1 and len(message) < 1000, message
+
+
+def test_more_paths_than_memory_could_hold_lead_to_an_array_that_is_shown(npyfs, home):
+    list_of_ten = b"0](" + b"h\x50" * 10 + b"eq\x50"
+    (home / "x.pkl").write_bytes(b"\x80\4" + pickle.dumps(GRID, 2)[2:-1] + b"q\x50" + list_of_ten * 60 + b".")
+    listed = npyfs.ok("ls", home / "x.pkl").splitlines()
+    assert "/".join("0" * 60) in listed and len(listed) == 10
 
 
 @pytest.mark.parametrize("content, words", [
