@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fails unless the options that `npyfs --help` and its verbs' --help show are those that man/npyfs.1 lists,
-# and the shell completions know every one.
+# and the shell completions know every one; or if the overview of the verbs lacks one that a verb's usage has.
 #
 #   scripts/check_help.sh BINARY
 set -eu
@@ -34,6 +34,17 @@ for file in npyfs _npyfs; do
       failed=1
     fi
   done < "$scratch/long"
+done
+# What a verb's own usage line shows, the overview of all verbs shows too.
+"$binary" --help > "$scratch/overview"
+for verb in mount umount ls info cat extract; do
+  "$binary" "$verb" --help | sed -n 1p | grep -oE '\[-[^]]*' | tr -d '[' > "$scratch/usage" || true
+  while read -r option; do
+    if ! grep -E "npyfs $verb " "$scratch/overview" | grep -qE -- "[[ ]$option([] ]|\$)"; then
+      echo "$binary --help shows $verb without $option" >&2
+      failed=1
+    fi
+  done < "$scratch/usage"
 done
 if [ ! -s "$scratch/help" ]; then
   echo "$binary --help shows no option" >&2

@@ -46,6 +46,7 @@ constexpr std::string_view kHelp =
     "without FUSE:\n"
     "  npyfs ls [-l] [--json] SOURCE [GLOB...]    list arrays\n"
     "  npyfs info [--json] SOURCE [NAME...]       tell about the source, or about arrays\n"
+    "  npyfs info --stats SOURCE NAME...          look at the values of arrays\n"
     "  npyfs cat SOURCE PATH...                   write files of the mount to standard output\n"
     "  npyfs extract SOURCE DIR [GLOB...]         copy arrays out as files\n"
     "\n"
