@@ -3,19 +3,17 @@
 import json
 import os
 import pickle
-import re
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import mounting
+from codes import EVERY_TYPE, every_code, values
 from npycraft import c_bytes, header_text, image, npy, numpy_1_names
 from zipcraft import DEFLATE, archive, member
 
-# What the installed release has, and what one has had so far.
-EVERY_TYPE = sorted(name for name, value in vars(ml_dtypes).items()
-                    if isinstance(value, type) and issubclass(value, np.generic))
+# What a release of ml_dtypes has had so far.
 RELEASED = {"bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
             "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
             "int1", "int2", "int4", "uint1", "uint2", "uint4", "complex32", "bcomplex32"}
@@ -25,27 +23,6 @@ TOLD = {"<f1": "float8_e5m2", "<V2": "bfloat16"}
 
 def test_no_type_is_left_out():
     assert RELEASED <= set(EVERY_TYPE)
-
-
-def every_code(name):
-    """All codes of one and of two bytes, those that no value has too; of complex types each in either part."""
-    dtype = np.dtype(getattr(ml_dtypes, name))
-    codes = np.arange(256 if dtype.itemsize == 1 else 65_536, dtype="<u2")
-    if dtype.itemsize == 1:
-        codes = codes.astype("u1")
-    elif dtype.itemsize == 4:
-        codes = np.stack([codes, codes * 40_503], axis=-1)
-    return codes.reshape(-1).view(dtype).reshape(-1, 16, 2)
-
-
-def values(x):
-    """What astype makes of the codes. ml_dtypes takes the unused high bits of its small floats for a sign."""
-    small = re.match(r"(?:float|u?int)([1-6])(?:_|$)", x.dtype.name)
-    codes = np.ascontiguousarray(x).reshape(x.shape)
-    if small:
-        codes = (codes.view("u1") & (2 ** int(small[1]) - 1)).astype("u1").view(x.dtype)
-    with np.errstate(invalid="ignore"):
-        return codes.astype(np.complex64 if "complex" in x.dtype.name else np.float32)
 
 
 def same_values(found, wanted):

@@ -1,18 +1,22 @@
 """`npyfs info --stats` against NumPy: every numeric type, order, byte order and way of saving."""
 
 import json
+import os
+import pty
+import signal
+import subprocess
+import time
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import mounting
+from codes import EVERY_TYPE, every_code, used_bits, values
+
 INTEGERS = ["|b1", "|i1", "|u1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<i8", ">i8", "<u8", ">u8"]
 FLOATS = ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "<f16", ">f16"]
 COMPLEX = ["<c8", ">c8", "<c16", ">c16", "<c32"]
-SMALL = [name for name in ("bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-                           "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn",
-                           "float6_e3m2fn", "float4_e2m1fn", "int2", "int4", "uint2", "uint4")
-         if hasattr(ml_dtypes, name)]
 
 
 def entry(npyfs, source, name="x", *options):
@@ -84,17 +88,15 @@ def test_every_type_of_numpy(npyfs, home, dtype):
     check(stats_of(npyfs, home / "x.npy"), x)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", EVERY_TYPE)
 def test_every_code_of_a_small_type(npyfs, home, name):
-    dtype = np.dtype(getattr(ml_dtypes, name))
-    codes = np.resize(np.arange(256 ** dtype.itemsize, dtype=f"u{dtype.itemsize}"), 256 ** dtype.itemsize + 3)
-    np.save(home / "x.npy", codes.view(dtype))
+    x = every_code(name)
+    x = np.append(x, x.reshape(-1)[:3])
+    np.save(home / "x.npy", x)
     stats = stats_of(npyfs, home / "x.npy", "--dtype", f"*={name}")
-    bits = {"float6": 6, "float4": 4, "int4": 4, "uint4": 4, "int2": 2, "uint2": 2}.get(name.split("_")[0])
-    bits = bits or 8 * dtype.itemsize
     with np.errstate(invalid="ignore"):
-        check(stats, (codes & (2**bits - 1)).astype(codes.dtype).view(dtype).astype(np.float32))
-    assert stats["distinct"] == 2**bits
+        check(stats, values(x))
+    assert stats.get("distinct") == (None if x.itemsize > 2 else 2 ** used_bits(x.dtype))
 
 
 def test_complex32_comes_as_absolute_values(npyfs, home):
@@ -183,3 +185,38 @@ def test_stats_without_a_name_is_wrong_usage(npyfs, home):
     np.save(home / "x.npy", np.arange(3))
     done = npyfs.run("info", "--stats", home / "x.npy")
     assert done.returncode == 2 and "needs a NAME" in done.stderr
+
+
+def rchar(pid):
+    """Bytes that a process has read so far."""
+    with open(f"/proc/{pid}/io", encoding="ascii") as lines:
+        return int(next(lines).split()[1])
+
+
+def test_a_terminal_sees_how_far_a_long_pass_is(npyfs, home):
+    """Half a second passes while the process is stopped, so that any machine is slow enough."""
+    np.lib.format.open_memmap(home / "x.npy", "w+", "<f4", (2**26,)).flush()  # all of it a hole
+    ours, its = pty.openpty()
+    with subprocess.Popen([npyfs.binary, "info", "--stats", home / "x.npy", "x"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=its, env=npyfs.environment) as process:
+        os.close(its)
+        mounting.eventually(lambda: rchar(process.pid) > 2**20, "values are read")
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.6)
+        process.send_signal(signal.SIGCONT)
+        seen = b""
+        with open(ours, "rb", buffering=0) as terminal:
+            with pytest.raises(OSError):  # its side is closed
+                while True:
+                    seen += terminal.read(4096)
+        assert b"67,108,864 zeros" in process.stdout.read()
+    assert process.returncode == 0
+    drawn = seen.split(b"\r")
+    assert all(b" % [" in line and b" MiB of " in line and line.isascii() for line in drawn[1:-1]) and len(drawn) > 2
+    assert drawn[-1] == b"\x1b[K", "the line is left on the terminal"
+
+
+def test_who_is_no_terminal_sees_no_progress(npyfs, home):
+    np.save(home / "x.npy", np.zeros(2**22))
+    done = npyfs.run("info", "--stats", home / "x.npy", "x")
+    assert done.returncode == 0 and done.stderr == "" and "\r" not in done.stdout
