@@ -122,7 +122,7 @@ if build tsan --target npyfs unit_tests; then
   tests tsan tsan -L 'unit|threads'
   launcher=()
 fi
-build fuzz --target fuzz_targets && tests fuzz-corpus fuzz -L fuzz && step fuzz scripts/fuzz.sh 5
+build fuzz --target fuzz_targets && tests fuzz-corpus fuzz -L fuzz && step fuzz scripts/fuzz.sh 5 pickle=60 all
 if build release --target npyfs benchmarks; then
   step install scripts/check_install.sh
   step quickstart quickstart
