@@ -46,6 +46,26 @@ void check_data_size(ArrayInfo& info, std::uint64_t available) {
   }
 }
 
+// An image of `stored_size` bytes that begins so.
+ArrayInfo described(NpyHeader header, std::uint64_t stored_size) {
+  ArrayInfo info;
+  info.known = true;
+  info.dtype = std::move(header.dtype);
+  info.shape = std::move(header.shape);
+  info.fortran_order = header.fortran_order;
+  info.count = header.count;
+  info.data_offset = header.data_offset;
+  info.npy_major = header.major;
+  info.npy_minor = header.minor;
+  info.notes = std::move(header.notes);
+  info.pickled = info.dtype.has_objects;
+  if (!info.pickled) {
+    info.nbytes = header.nbytes;
+    check_data_size(info, stored_size - info.data_offset);
+  }
+  return info;
+}
+
 }  // namespace
 
 std::string_view dtype_from_name(DtypeFrom from) {
@@ -70,27 +90,19 @@ ArrayInfo unreadable_image(const Error& error) {
 }
 
 ArrayInfo describe_image(Bytes head, std::uint64_t stored_size) {
-  ArrayInfo info;
   try {
-    NpyHeader header = parse_npy_header(head);
-    info.known = true;
-    info.dtype = std::move(header.dtype);
-    info.shape = std::move(header.shape);
-    info.fortran_order = header.fortran_order;
-    info.count = header.count;
-    info.data_offset = header.data_offset;
-    info.npy_major = header.major;
-    info.npy_minor = header.minor;
-    info.notes = std::move(header.notes);
-    info.pickled = info.dtype.has_objects;
-    if (!info.pickled) {
-      info.nbytes = header.nbytes;
-      check_data_size(info, stored_size - info.data_offset);
-    }
+    return described(parse_npy_header(head), stored_size);
   } catch (const Error& e) {
     return unreadable_image(e);
   }
-  return info;
+}
+
+ArrayInfo describe_image(const Source& image, Bytes head) {
+  try {
+    return described(read_npy_header(image, head), image.size());
+  } catch (const Error& e) {
+    return unreadable_image(e);
+  }
 }
 
 ArrayInfo describe_data(Dtype dtype, DtypeFrom from, Shape shape, bool fortran_order,

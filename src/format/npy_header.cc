@@ -154,6 +154,10 @@ std::optional<std::string> wrapped(std::string_view text, std::uint8_t major) {
   return out;
 }
 
+[[noreturn]] void throw_cut(std::uint64_t header_size, std::uint64_t there) {
+  throw_corrupt("the header's ", header_size, " bytes run past the ", there, " there are");
+}
+
 }  // namespace
 
 bool has_npy_magic(Bytes bytes) { return text_view(bytes).starts_with(kMagic); }
@@ -184,7 +188,7 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
 NpyHeader parse_npy_header(Bytes bytes) {
   const std::uint64_t size = npy_header_size(bytes.first(std::min(bytes.size(), kNpyPrefixSize)));
   if (size > bytes.size()) {
-    throw_corrupt("the header's ", size, " bytes run past the ", bytes.size(), " there are");
+    throw_cut(size, bytes.size());
   }
   NpyHeader header;
   header.major = std::to_integer<std::uint8_t>(bytes[kMagic.size()]);
@@ -201,19 +205,22 @@ NpyHeader parse_npy_header(Bytes bytes) {
 
 NpyHeader read_npy_header(const Source& source) {
   std::array<std::byte, kFirstRead> buffer;
-  const std::size_t first_size = std::min<std::uint64_t>(buffer.size(), source.size());
-  const std::span<std::byte> first(buffer.data(), first_size);
-  source.read(0, first);
-  const std::uint64_t size = npy_header_size(first.first(std::min(first_size, kNpyPrefixSize)));
-  if (size > source.size()) {
-    throw_corrupt("the header's ", size, " bytes run past the ", source.size(), " there are");
+  const auto head = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), source.size()));
+  source.read(0, head);
+  return read_npy_header(source, head);
+}
+
+NpyHeader read_npy_header(const Source& source, Bytes head) {
+  const std::uint64_t size = npy_header_size(head.first(std::min(head.size(), kNpyPrefixSize)));
+  if (size <= head.size()) {
+    return parse_npy_header(head);
   }
-  if (size <= first_size) {
-    return parse_npy_header(first);
+  if (size > source.size()) {
+    throw_cut(size, source.size());
   }
   std::vector<std::byte> whole(size);
-  std::ranges::copy(first, whole.begin());
-  source.read(first_size, std::span(whole).subspan(first_size));
+  std::ranges::copy(head, whole.begin());
+  source.read(head.size(), std::span(whole).subspan(head.size()));
   return parse_npy_header(whole);
 }
 

@@ -45,7 +45,7 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
                                                     const File& file) const {
   const auto ending = std::ranges::find_if(
       kDataEndings, [&](std::string_view each) { return path.ends_with(each); });
-  auto head = head_of(file);
+  const auto head = head_of(file);
   const bool is_image = has_npy_magic(head);
   // NumPy opens an image under any name; here, one that isn't called .npy is a file like others.
   const bool is_other = is_image ? ending != kDataEndings.begin() : has_zip_magic(head);
@@ -54,7 +54,12 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
   }
   auto told = sidecar_of(path.substr(0, path.size() - ending->size()));
   if (is_image) {
-    return describe_image_at(file, std::move(head), told);
+    ArrayInfo info = describe_image(file, head);
+    if (told) {
+      set_type(info, told->content);
+    }
+    return Found{std::make_shared<const ArrayInfo>(std::move(info)), *ending,
+                 told ? told->ending : "", true};
   }
   if (told) {
     if (told->content.ours && *ending == ".raw") {
@@ -72,25 +77,6 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
     throw_corrupt(path, ": no .npy image but ", describe_bytes(head, file.size()));
   }
   return std::nullopt;
-}
-
-DiskFiles::Found DiskFiles::describe_image_at(const File& file, std::vector<std::byte> head,
-                                              const std::optional<SidecarFile>& told) const {
-  ArrayInfo info;
-  try {
-    const std::uint64_t size = npy_header_size(head);
-    if (size > head.size()) {
-      head = read_bytes(file, 0, std::min(size, file.size()));
-    }
-    info = describe_image(head, file.size());
-  } catch (const Error& e) {
-    info = unreadable_image(e);
-  }
-  if (told) {
-    set_type(info, told->content);
-  }
-  return Found{std::make_shared<const ArrayInfo>(std::move(info)), kDataEndings.front(),
-               told ? told->ending : "", true};
 }
 
 // The sidecar of the array at `stem_path`.

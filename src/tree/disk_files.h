@@ -65,8 +65,6 @@ class DiskFiles {
     std::string_view ending;  // of its name
   };
 
-  Found describe_image_at(const File& file, std::vector<std::byte> head,
-                          const std::optional<SidecarFile>& told) const;
   std::optional<SidecarFile> sidecar_of(const std::string& stem_path) const;
   std::optional<std::vector<std::byte>> small_file(const std::string& path) const;
   std::unique_ptr<const Npz> read_archive(const std::string& path, const FileIdentity& identity);

@@ -139,22 +139,6 @@ std::optional<Sidecar> sidecar_beside(const std::string& path) {
   return std::nullopt;
 }
 
-ArrayInfo describe_npy(const File& file) {
-  auto head = read_bytes(file, 0, std::min<std::uint64_t>(file.size(), kSniffSize));
-  const std::uint64_t header_size = npy_header_size(head);
-  if (header_size > file.size()) {
-    throw_corrupt("the header of ", header_size, " bytes runs past the file's ", file.size());
-  }
-  if (header_size > head.size()) {
-    head = read_bytes(file, 0, header_size);
-  }
-  ArrayInfo info = describe_image(head, file.size());
-  if (!info.known) {
-    throw *info.error;
-  }
-  return info;
-}
-
 }  // namespace
 
 Catalog load(const std::string& path, const LoadOptions& options,
@@ -170,7 +154,10 @@ Catalog load(const std::string& path, const LoadOptions& options,
   try {
     const auto head = read_bytes(*file, 0, std::min<std::uint64_t>(file->size(), kSniffSize));
     if (has_npy_magic(head)) {
-      ArrayInfo info = describe_npy(*file);
+      ArrayInfo info = describe_image(*file, head);
+      if (!info.known) {
+        throw *info.error;
+      }
       if (const auto sidecar = sidecar_beside(path)) {
         set_type(info, *sidecar);
       }

@@ -55,6 +55,9 @@ struct ArrayInfo {
 // them. Never throws for what the image says: damage becomes `error`.
 ArrayInfo describe_image(Bytes head, std::uint64_t stored_size);
 
+// The same of the image that `image` is, with what read_npy_header wants of its first bytes.
+ArrayInfo describe_image(const Source& image, Bytes head);
+
 // An image that can't be read, and why.
 ArrayInfo unreadable_image(const Error& error);
 

@@ -52,6 +52,9 @@ NpyHeader parse_npy_header(Bytes bytes);
 // Error like parse_npy_header and Source::read, and EIO if the header runs past the end.
 NpyHeader read_npy_header(const Source& source);
 
+// The same where the first bytes of `source` are at hand: kNpyPrefixSize of them, or all there are.
+NpyHeader read_npy_header(const Source& source, Bytes head);
+
 // Magic, length and dictionary as NumPy >= 1.24 writes them, byte for byte: version 1.0 unless the
 // text is too long (2.0) or isn't Latin-1 (3.0). `descr_repr` as from descr_repr(). Throws Error
 // (EIO) if the text passes kMaxNpyHeader.

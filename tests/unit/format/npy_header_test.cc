@@ -261,6 +261,18 @@ TEST(NpyHeaderTest, ALongHeaderTakesOneReadMore) {
               ElementsAre(std::pair(0, 512), std::pair(512, 10 + text.size() - 512)));
 }
 
+TEST(NpyHeaderTest, WhatIsAtHandIsNotReadAgain) {
+  const std::string text = with_shape("(3,)") + std::string(2000, ' ');
+  const std::string whole = image(text);
+  for (const std::size_t known : {std::size_t{12}, std::size_t{600}, whole.size()}) {
+    const Recording source(memory(whole));
+    EXPECT_EQ(read_npy_header(source, bytes_of(whole).first(known)).count, 3U);
+    const auto read = std::pair<std::uint64_t, std::uint64_t>(known, whole.size() - known);
+    EXPECT_EQ(source.reads().empty(), known == whole.size());
+    EXPECT_TRUE(source.reads().empty() || source.reads() == std::vector{read});
+  }
+}
+
 TEST(NpyHeaderTest, WritesAsNumpyDoes) {
   EXPECT_EQ(write_npy_header("'<f4'", Shape{3, 4}, false),
             std::string("\x93NUMPY\x01\0\x76\0", 10) +
