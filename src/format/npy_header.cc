@@ -155,7 +155,8 @@ std::optional<std::string> wrapped(std::string_view text, std::uint8_t major) {
 }
 
 [[noreturn]] void throw_cut(std::uint64_t header_size, std::uint64_t there) {
-  throw_corrupt("the header's ", header_size, " bytes run past the ", there, " there are");
+  throw_corrupt("the header's ", header_size, " bytes run past the ", there,
+                " there are; fetch or write it again");
 }
 
 }  // namespace
@@ -168,7 +169,8 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
   }
   ByteReader in(first_bytes.subspan(kMagic.size()));
   if (in.remaining() < 4) {
-    throw_corrupt("the .npy image ends after ", first_bytes.size(), " bytes, inside its header");
+    throw_corrupt("the .npy image ends after ", first_bytes.size(),
+                  " bytes, inside its header; fetch or write it again");
   }
   const unsigned major = in.u8();
   const unsigned minor = in.u8();
@@ -176,7 +178,8 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
     throw_unsupported(".npy version ", major, ".", minor, "; known are 1.0, 2.0 and 3.0");
   }
   if (major > 1 && in.remaining() < 4) {
-    throw_corrupt("the .npy image ends after ", first_bytes.size(), " bytes, inside its header");
+    throw_corrupt("the .npy image ends after ", first_bytes.size(),
+                  " bytes, inside its header; fetch or write it again");
   }
   const std::uint64_t length = major == 1 ? in.u16() : in.u32();
   if (length > kMaxNpyHeader) {

@@ -236,7 +236,8 @@ TEST(NpyHeaderTest, ALengthPastTheEndIsRefusedWithNumbers) {
   std::string bytes = image("{");
   bytes[9] = '\x7F';
   EXPECT_THAT([&] { read_npy_header(*memory(bytes)); },
-              ThrowsMessage<Error>("the header's 32523 bytes run past the 11 there are"));
+              ThrowsMessage<Error>(
+                  "the header's 32523 bytes run past the 11 there are; fetch or write it again"));
   EXPECT_THROW(parse_npy_header(bytes_of(bytes)), Error);
 }
 
