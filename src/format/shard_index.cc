@@ -36,6 +36,10 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
+// Of a shard's path, how many directories above the index it may name. Each is a look at the disk,
+// and a path has room for thousands.
+constexpr std::size_t kMostLeftOut = 100;
+
 using Components = std::vector<std::string_view>;
 
 // Components without the empty ones and ".".
@@ -153,8 +157,11 @@ std::vector<std::string> shard_candidates(const ShardEntry& entry, std::string_v
   // Suffixes: of the components after the last "..", since what precedes them isn't below us.
   const Components all = components_of(told);
   const auto last_up = std::find(all.rbegin(), all.rend(), "..");
-  for (auto first = last_up.base(); first != all.end(); ++first) {
-    add(join({first, all.end()}));
+  std::size_t left_out = 0;
+  for (auto first = last_up.base(); first != all.end(); ++first, ++left_out) {
+    if (left_out < kMostLeftOut || first + 1 == all.end()) {
+      add(join({first, all.end()}));
+    }
   }
   add(normal_path(entry.key + ".npy"));
   return candidates;

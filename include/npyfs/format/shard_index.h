@@ -38,8 +38,8 @@ ShardIndex read_shard_index(const Npz& npz);
 std::string element_text(Bytes element, DtypeKind kind, bool swapped);
 
 // Where `entry` may lead, best first, as paths relative to the index's directory with '/' between
-// components and no "." or "..": the path itself, then its suffixes from the longest to the file
-// name, then KEY.npy. `directory` is the index's own absolute path. An absolute path inside it
+// components and no "." or "..": the path itself, then its 100 longest suffixes and the file name,
+// then KEY.npy. `directory` is the index's own absolute path. An absolute path inside it
 // comes first; a path never leads out of it.
 std::vector<std::string> shard_candidates(const ShardEntry& entry, std::string_view directory);
 

@@ -14,6 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::ThrowsMessage;
 
 std::vector<std::string> candidates(const std::string& path,
@@ -80,6 +81,18 @@ TEST(ShardCandidatesTest, BackslashesSeparateWhereWindowsWrote) {
   EXPECT_THAT(candidates("d:mixed/a\\w.npy"),
               ElementsAre("d:mixed/a/w.npy", "a/w.npy", "w.npy", "key.npy"));
   EXPECT_THAT(candidates("dir/a\\b.npy"), ElementsAre("dir/a\\b.npy", "a\\b.npy", "key.npy"));
+}
+
+TEST(ShardCandidatesTest, AreFewHoweverLongThePathIs) {
+  std::string path;
+  for (int i = 0; i < 2000; ++i) {
+    path += "d/";
+  }
+  const auto found = candidates(path + "w.npy");
+  EXPECT_THAT(found, SizeIs(102));  // 100 suffixes, of which the whole path is one
+  EXPECT_EQ(found.front(), path + "w.npy");
+  EXPECT_EQ(found[99].size(), found.front().size() - 2 * 99);
+  EXPECT_THAT(std::vector(found.end() - 2, found.end()), ElementsAre("w.npy", "key.npy"));
 }
 
 TEST(ShardCandidatesTest, NoneLeadsOut) {
