@@ -79,7 +79,6 @@ void ZipArchive::read_directory() {
     adapter = std::make_unique<ZipAdapter>(listing_);
     archive = adapter->open();
   }
-  adapter->set_window(ZipAdapter::kHeaderWindow);
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   if (entries < 0 || entries > std::numeric_limits<std::uint32_t>::max()) {
     throw_unsupported("the archive has ", entries, " members, more than npyfs numbers");
@@ -138,14 +137,12 @@ void ZipArchive::read_entry(zip_t* archive, ZipAdapter& adapter, std::uint32_t i
   if (member.stored_size == 0) {
     return;  // there is nothing to find
   }
-  // Opening the member makes libzip seek to its local header; nothing is decoded.
-  adapter.forget_seek();
-  const ZipFileHandle opened(zip_fopen_index(archive, index, ZIP_FL_COMPRESSED));
-  if (opened == nullptr || !adapter.first_seek()) {
+  const auto local_header = adapter.locate(archive, index);
+  if (!local_header) {
     set_fault(index, Error(EIO, text_of("no local header: ", zip_strerror(archive))), true);
     return;
   }
-  member.data_offset = begin_ + *adapter.first_seek();
+  member.data_offset = begin_ + *local_header;
   const bool lacks_codec = !decodes_itself(member.method) &&
                            zip_compression_method_supported(status.comp_method, 0) == 0;
   if (lacks_codec) {

@@ -7,6 +7,15 @@
 #include "npyfs/base/error.h"
 
 namespace npyfs {
+namespace {
+
+// Over the central directory, which is read from front to back, and over a member.
+constexpr std::size_t kWindow = std::size_t{64} << 10;
+
+// In a local header, of the lengths of its name and its extra field (APPNOTE 4.3.7).
+constexpr std::uint64_t kLengthsOffset = 26;
+
+}  // namespace
 
 ZipHandle ZipAdapter::open() {
   // For every member's time libzip calls mktime, which may set the process's time zone.
@@ -23,6 +32,13 @@ ZipHandle ZipAdapter::open() {
     throw_corrupt("the zip archive can't be read: ", reason);
   }
   return ZipHandle(archive);
+}
+
+std::optional<std::uint64_t> ZipAdapter::locate(zip_t* archive, std::uint64_t index) {
+  locating_ = true;
+  sought_.reset();
+  zip_file_extra_fields_count(archive, index, ZIP_FL_LOCAL);
+  return sought_ ? std::optional(*sought_ - kLengthsOffset) : std::nullopt;
 }
 
 zip_int64_t ZipAdapter::callback(void* self, void* data, zip_uint64_t length,
@@ -67,6 +83,9 @@ zip_int64_t ZipAdapter::answer(void* data, zip_uint64_t length, zip_source_cmd_t
 }
 
 zip_int64_t ZipAdapter::read(std::byte* dst, std::uint64_t length) {
+  if (locating_) {
+    return 0;
+  }
   const std::uint64_t left = position_ < source_->size() ? source_->size() - position_ : 0;
   length = std::min(length, left);
   try {
@@ -74,7 +93,7 @@ zip_int64_t ZipAdapter::read(std::byte* dst, std::uint64_t length) {
       const bool inside = position_ >= window_begin_ && position_ - window_begin_ < window_.size();
       if (!inside) {
         window_begin_ = position_;
-        window_.resize(std::min<std::uint64_t>(window_size_, source_->size() - position_));
+        window_.resize(std::min<std::uint64_t>(kWindow, source_->size() - position_));
         source_->read(window_begin_, window_);
       }
       const std::size_t at = position_ - window_begin_;
@@ -98,8 +117,8 @@ zip_int64_t ZipAdapter::seek(const void* data, zip_uint64_t length) {
     return -1;
   }
   position_ = static_cast<std::uint64_t>(target);
-  if (!first_seek_) {
-    first_seek_ = position_;
+  if (!sought_) {
+    sought_ = position_;
   }
   return 0;
 }

@@ -24,11 +24,6 @@ using ZipFileHandle = std::unique_ptr<zip_file_t, ZipCloser>;
 // go through a window. Used by one thread, like the zip_t over it.
 class ZipAdapter {
  public:
-  // Window over the central directory, which is read once from front to back, and over local
-  // headers.
-  static constexpr std::size_t kDirectoryWindow = std::size_t{64} << 10;
-  static constexpr std::size_t kHeaderWindow = 512;
-
   explicit ZipAdapter(SourcePtr source) : source_(std::move(source)) {}
   ZipAdapter(const ZipAdapter&) = delete;
   ZipAdapter& operator=(const ZipAdapter&) = delete;
@@ -37,11 +32,10 @@ class ZipAdapter {
   // libzip's reason.
   ZipHandle open();
 
-  void set_window(std::size_t bytes) { window_size_ = bytes; }
-
-  // Where libzip went first since forget_seek: when it opens a member, the member's local header.
-  void forget_seek() { first_seek_.reset(); }
-  std::optional<std::uint64_t> first_seek() const { return first_seek_; }
+  // Where the member's local header is, which libzip knows and doesn't tell: asked for what else
+  // stands there it goes to look, and is given nothing to read. From then on the handle is good
+  // for the directory only. nullopt with libzip's reason in the handle.
+  std::optional<std::uint64_t> locate(zip_t* archive, std::uint64_t index);
 
  private:
   static zip_int64_t callback(void* self, void* data, zip_uint64_t length,
@@ -52,10 +46,10 @@ class ZipAdapter {
 
   SourcePtr source_;
   std::uint64_t position_ = 0;
-  std::size_t window_size_ = kDirectoryWindow;
   std::uint64_t window_begin_ = 0;
   std::vector<std::byte> window_;
-  std::optional<std::uint64_t> first_seek_;
+  bool locating_ = false;
+  std::optional<std::uint64_t> sought_;  // where libzip went first
   zip_error_t error_ = {};
 };
 

@@ -13,7 +13,6 @@ class ZipStreamCursor final : public Cursor {
  public:
   ZipStreamCursor(SourcePtr archive, std::uint64_t index)
       : adapter_(std::move(archive)), handle_(adapter_.open()) {
-    adapter_.set_window(ZipAdapter::kDirectoryWindow);
     file_.reset(zip_fopen_index(handle_.get(), index, 0));
     if (file_ == nullptr) {
       throw_damage("can't be decoded: ", zip_strerror(handle_.get()));
