@@ -3,6 +3,7 @@
 #include <memory>
 #include <ostream>
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <spdlog/spdlog.h>
@@ -57,10 +58,19 @@ void warn_of_problems(const Catalog& catalog, const std::string& source, std::os
   err.flush();
 }
 
+// What loading took and gave back lies between what stays, and malloc keeps it: more than half of
+// what a mount of a million arrays has.
+void return_free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 int mount_and_serve(const MountRequest& request, const MountPoint& mount_point, std::ostream& err,
                     const std::function<void()>& detach) {
   auto decoder = std::make_shared<Decoder>(request.decoder);
   Catalog catalog = load(request.source, request.load, decoder);
+  return_free_memory();
   warn_of_problems(catalog, request.source, err);
   start_log(request.log, request.foreground);
   MountOptions options = request.mount;
