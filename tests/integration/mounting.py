@@ -248,3 +248,30 @@ def memory_of(pid):
 def kind(path):
     """d or f, or whatever else it is."""
     return {stat.S_IFDIR: "d", stat.S_IFREG: "f"}.get(stat.S_IFMT(os.lstat(path).st_mode), "other")
+
+
+class PeakMemory:
+    """Looks, while it is entered, how much memory of its own a process has; `bytes` is the most that was seen."""
+
+    def __init__(self, pid):
+        self.pid, self.bytes, self._done = pid, 0, threading.Event()
+        self._watcher = threading.Thread(target=self._watch)
+
+    def _watch(self):
+        while not self._done.wait(0.02):
+            self.bytes = max(self.bytes, memory_of(self.pid))
+
+    def __enter__(self):
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_):
+        self._done.set()
+        self._watcher.join()
+
+
+def peak_memory_of(pid):
+    """The most memory of its own that a process has ever had, nearly: files were mapped then as they are now."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    most, files = (int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) * 1024 for name in ("VmHWM", "RssFile"))
+    return max(most - files, memory_of(pid))

@@ -11,7 +11,7 @@ import lzma
 import struct
 import zlib
 
-STORED, DEFLATE, BZIP2, LZMA, ZSTD = 0, 8, 12, 14, 93
+STORED, DEFLATE, BZIP2, LZMA, ZSTD, XZ = 0, 8, 12, 14, 93, 95
 ENCRYPTED, DESCRIPTOR, UTF8 = 0x1, 0x8, 0x800
 ALL_ONES = 0xFFFFFFFF
 
@@ -52,7 +52,19 @@ def compressed(content, method):
         filters = [{"id": lzma.FILTER_LZMA1, "dict_size": 1 << 16}]
         properties = struct.pack("<BI", (2 * 5 + 0) * 9 + 3, 1 << 16)
         return struct.pack("<BBH", 9, 4, 5) + properties + lzma.compress(content, lzma.FORMAT_RAW, filters=filters)
+    if method == XZ:
+        return lzma.compress(content, lzma.FORMAT_XZ)
+    if method == ZSTD:
+        return zstd_frame(content)
     return content
+
+
+def zstd_frame(content):
+    """One frame of blocks that aren't compressed (RFC 8878, 3.1.1)."""
+    blocks = [content[at:at + (1 << 17)] for at in range(0, len(content), 1 << 17)] or [b""]
+    headers = [len(block) << 3 | (block is blocks[-1]) for block in blocks]
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, len(content)) + b"".join(
+        struct.pack("<I", header)[:3] + block for header, block in zip(headers, blocks))
 
 
 def raw_deflate(content, last=True):
@@ -61,7 +73,7 @@ def raw_deflate(content, last=True):
     return coder.compress(content) + coder.flush(zlib.Z_FINISH if last else zlib.Z_FULL_FLUSH)
 
 
-class _Entry:
+class Entry:
     """A member with every field settled."""
 
     def __init__(self, given):
@@ -87,33 +99,36 @@ class _Entry:
 
     def record(self, offset):
         given, wide, narrow = self.given, b"", []
-        for value in (self.size, self.stored_size):
+        for value in (self.size, self.stored_size, offset):
             if value >= ALL_ONES:
                 wide += struct.pack("<Q", value)
             narrow.append(min(value, ALL_ONES))
         extra = (struct.pack("<HH", 1, len(wide)) + wide if wide else b"") + given.extra
         return struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, given.made_by, 20, given.flags, given.method, 0,
                            given.date, self.crc, narrow[1], narrow[0], len(given.name), len(extra), 0, 0, 0,
-                           given.external, offset) + given.name + extra
+                           given.external, narrow[2]) + given.name + extra
 
 
 def archive(members, comment=b"", prefix=b"", trailer=b"", zip64_end=False):
     """The bytes of an archive. Offsets don't count `prefix`, as in a self-extracting one."""
     body, directory = bytearray(), bytearray()
     for given in members:
-        entry = _Entry(given)
+        entry = Entry(given)
         directory += entry.record(len(body) if given.offset is None else given.offset)
         if given.offset is None:
             body += entry.local()
-    count = len(members)
-    end = b""
-    if zip64_end:
-        end += struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, len(directory), len(body))
-        end += struct.pack("<IIQI", 0x07064B50, 0, len(body) + len(directory), 1)
-        end += struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, ALL_ONES, ALL_ONES, len(comment))
-    else:
-        end += struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), len(body), len(comment))
-    return b"".join([prefix, body, directory, end, comment, trailer])
+    end = end_record(len(members), len(directory), len(body), comment, zip64_end)
+    return b"".join([prefix, body, directory, end, trailer])
+
+
+def end_record(count, size, offset, comment=b"", zip64=False):
+    """What follows a central directory of `size` bytes at `offset`."""
+    if not zip64:
+        return struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, size, offset, len(comment)) + comment
+    return b"".join([
+        struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, size, offset),
+        struct.pack("<IIQI", 0x07064B50, 0, offset + size, 1),
+        struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, ALL_ONES, ALL_ONES, len(comment)), comment])
 
 
 def directory_offset(archived):
