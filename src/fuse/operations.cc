@@ -192,9 +192,16 @@ void op_read(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
       return;
     }
     server.statistics().queued_reads.fetch_add(1, std::memory_order_relaxed);
+    server.statistics().waiting_reads.fetch_add(1, std::memory_order_relaxed);
     server.long_reads().add({[req, &server] { return server.cancelled(req); },
-                             [=, &server] { send(req, server, *handle, begin, length); },
-                             [req] { fuse_reply_err(req, EINTR); }});
+                             [=, &server] {
+                               send(req, server, *handle, begin, length);
+                               server.statistics().waiting_reads.fetch_sub(1);
+                             },
+                             [req, &server] {
+                               fuse_reply_err(req, EINTR);
+                               server.statistics().waiting_reads.fetch_sub(1);
+                             }});
   });
 }
 
@@ -347,12 +354,13 @@ void Server::start(fuse_session* session) {
 }
 
 void Server::stop() {
+  stopping_ = true;  // libfuse's own flag is down again once its loop has returned
   long_reads_.reset();
   stale_pages_.reset();
 }
 
 bool Server::cancelled(fuse_req_t req) const {
-  return fuse_session_exited(session_) != 0 || fuse_req_interrupted(req) != 0;
+  return stopping_ || fuse_session_exited(session_) != 0 || fuse_req_interrupted(req) != 0;
 }
 
 void Server::failed(Inode inode, const std::string& what, int errno_value) {

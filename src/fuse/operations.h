@@ -4,6 +4,7 @@
 // the request with the reply, whatever comes of it, so a reply that fails is never answered again.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -66,6 +67,7 @@ class Server {
   Handles handles_;
   Passthrough passthrough_;
   fuse_session* session_ = nullptr;
+  std::atomic<bool> stopping_ = false;
   std::unique_ptr<StalePages> stale_pages_;
   std::unique_ptr<LongReads> long_reads_;
 };

@@ -14,8 +14,9 @@ namespace npyfs {
 struct Statistics {
   std::atomic<std::uint64_t> requests = 0;
   std::atomic<std::uint64_t> reads = 0;
-  std::atomic<std::uint64_t> bytes = 0;         // sent in reads
-  std::atomic<std::uint64_t> queued_reads = 0;  // that took long
+  std::atomic<std::uint64_t> bytes = 0;          // sent in reads
+  std::atomic<std::uint64_t> queued_reads = 0;   // that took long
+  std::atomic<std::uint64_t> waiting_reads = 0;  // of those, not yet answered
   std::atomic<std::uint64_t> failed = 0;
 };
 
