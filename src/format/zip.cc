@@ -63,8 +63,7 @@ void ZipArchive::read_directory() {
     throw_corrupt(describe_cut_zip(*source_));
   }
   begin_ = range->begin;
-  listing_ = slice(source_, begin_, range->end - begin_);
-  auto adapter = std::make_unique<ZipAdapter>(listing_);
+  auto adapter = std::make_unique<ZipAdapter>(slice(source_, begin_, range->end - begin_));
   ZipHandle archive;
   try {
     if (!range->count_fits) {  // libzip would make room for that many members
@@ -72,11 +71,11 @@ void ZipArchive::read_directory() {
     }
     archive = adapter->open();
   } catch (const Error&) {
-    listing_ = with_own_directory(source_, *range);
-    if (listing_ == nullptr) {
+    SourcePtr listing = with_own_directory(source_, *range);
+    if (listing == nullptr) {
       throw;
     }
-    adapter = std::make_unique<ZipAdapter>(listing_);
+    adapter = std::make_unique<ZipAdapter>(std::move(listing));
     archive = adapter->open();
   }
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
@@ -197,9 +196,9 @@ SourcePtr ZipArchive::open(std::uint32_t index) const {
   }
   const std::uint64_t member_id = archive_id_ << 32 | index;
   return decoder_->open(member_id, member.size, member.crc32, [&]() -> std::unique_ptr<Codec> {
-    return member.method == ZipMethod::kDeflate
-               ? inflate_codec(slice(source_, member.data_offset, member.stored_size))
-               : zip_stream_codec(listing_, index);
+    SourcePtr stored = slice(source_, member.data_offset, member.stored_size);
+    return member.method == ZipMethod::kDeflate ? inflate_codec(std::move(stored))
+                                                : zip_stream_codec(std::move(stored), member);
   });
 }
 

@@ -12,7 +12,8 @@
 namespace npyfs {
 namespace {
 
-// Layouts: APPNOTE 4.3.12 (record), 4.3.14 to 4.3.16 (ends), 4.5.3 (zip64 field).
+// Layouts: APPNOTE 4.3.7 (local header), 4.3.12 (record), 4.3.14 to 4.3.16 (ends), 4.5.3 (zip64
+// field).
 constexpr std::uint32_t kRecordSignature = 0x02014b50;
 constexpr std::size_t kRecordSize = 46;
 constexpr std::uint16_t kZip64Field = 1;
@@ -122,6 +123,23 @@ void write_record(const Record& record, std::string& out) {
   }
 }
 
+// What needn't be right in a local header, since the directory has it: time and zip64 sizes.
+std::string local_header(const Record& record) {
+  std::string out;
+  put(out, 0x04034b50, 4);
+  put(out, record.needed, 2);
+  put(out, record.flags, 2);
+  put(out, record.method, 2);
+  put(out, record.time, 4);
+  put(out, record.crc32, 4);
+  put(out, std::min(record.stored_size, kIn64), 4);
+  put(out, std::min(record.size, kIn64), 4);
+  put(out, record.name.size(), 2);
+  put(out, 0, 2);
+  out += record.name;
+  return out;
+}
+
 // The zip64 end record, its locator and the end record of a directory of `count` records at
 // `begin`.
 void write_ends(std::uint64_t begin, std::uint64_t count, std::string& out) {
@@ -168,6 +186,22 @@ SourcePtr with_own_directory(const SourcePtr& source, const ZipRange& range) {
   const std::uint64_t begin = range.directory - range.begin;
   write_ends(begin, count, own);
   return concat({slice(source, range.begin, begin), memory(own)});
+}
+
+SourcePtr archive_of_one(SourcePtr stored, const ZipMember& member) {
+  Record record;
+  record.needed = 63;  // the latest: any method
+  record.flags = member.flags;
+  record.method = static_cast<std::uint16_t>(member.method);
+  record.crc32 = member.crc32;
+  record.stored_size = stored->size();
+  record.size = member.size;
+  record.name = "member";
+  const std::string local = local_header(record);
+  std::string directory;
+  write_record(record, directory);
+  write_ends(local.size() + stored->size(), 1, directory);
+  return concat({memory(local), std::move(stored), memory(directory)});
 }
 
 }  // namespace npyfs

@@ -8,6 +8,7 @@
 #include "npyfs/base/bytes.h"
 #include "npyfs/base/text.h"
 #include "npyfs/format/zip.h"
+#include "npyfs/source/compose.h"
 #include "npyfs/source/inflate.h"
 
 #include "format/zip_stream.h"
@@ -113,7 +114,9 @@ std::vector<std::byte> ZipArchive::read_local_header(std::uint32_t index) {
   if (left < kLocalHeaderSize || in.u32() != 0x04034b50) {
     throw_corrupt("the directory puts its local header at byte ", at, ", but there is none");
   }
-  in.skip(22);
+  in.skip(2);
+  member.flags = in.u16();
+  in.skip(18);
   const std::size_t name_length = in.u16();
   const std::size_t extra_length = in.u16();
   const std::string_view local = text_view(in.take(std::min(name_length, in.remaining())));
@@ -155,8 +158,8 @@ std::vector<std::byte> ZipArchive::content_head(std::uint32_t index, Bytes store
     return content;
   }
   if (member.method != ZipMethod::kDeflate) {
-    const auto cursor = zip_stream_codec(listing_, index)->start();
-    cursor->produce(content);
+    const SourcePtr compressed = slice(source_, member.data_offset, member.stored_size);
+    zip_stream_codec(compressed, member)->start()->produce(content);
     return content;
   }
   std::size_t got = inflate_prefix(stored, content);

@@ -1,3 +1,5 @@
+// libzip reads all of an archive's directory whenever it opens one. So that a member costs the same
+// in whatever company, it is given to libzip as the only one of an archive made for it.
 #include "format/zip_stream.h"
 
 #include <utility>
@@ -5,15 +7,16 @@
 #include "npyfs/base/error.h"
 
 #include "format/zip_adapter.h"
+#include "format/zip_directory.h"
 
 namespace npyfs {
 namespace {
 
 class ZipStreamCursor final : public Cursor {
  public:
-  ZipStreamCursor(SourcePtr archive, std::uint64_t index)
+  explicit ZipStreamCursor(SourcePtr archive)
       : adapter_(std::move(archive)), handle_(adapter_.open()) {
-    file_.reset(zip_fopen_index(handle_.get(), index, 0));
+    file_.reset(zip_fopen_index(handle_.get(), 0, 0));
     if (file_ == nullptr) {
       throw_damage("can't be decoded: ", zip_strerror(handle_.get()));
     }
@@ -51,22 +54,20 @@ class ZipStreamCursor final : public Cursor {
 
 class ZipStreamCodec final : public Codec {
  public:
-  ZipStreamCodec(SourcePtr archive, std::uint64_t index)
-      : archive_(std::move(archive)), index_(index) {}
+  explicit ZipStreamCodec(SourcePtr archive) : archive_(std::move(archive)) {}
 
   std::unique_ptr<Cursor> start() const override {
-    return std::make_unique<ZipStreamCursor>(archive_, index_);
+    return std::make_unique<ZipStreamCursor>(archive_);
   }
 
  private:
   SourcePtr archive_;
-  std::uint64_t index_;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> zip_stream_codec(SourcePtr archive, std::uint64_t index) {
-  return std::make_unique<ZipStreamCodec>(std::move(archive), index);
+std::unique_ptr<Codec> zip_stream_codec(SourcePtr stored, const ZipMember& member) {
+  return std::make_unique<ZipStreamCodec>(archive_of_one(std::move(stored), member));
 }
 
 }  // namespace npyfs

@@ -49,6 +49,7 @@ struct ZipMember {
   std::uint32_t name_offset = 0;
   std::uint16_t name_length = 0;
   ZipMethod method = ZipMethod::kStored;
+  std::uint16_t flags = 0;  // of its local header
   bool has_fault = false;
   bool is_superseded = false;  // a later member has the same name and counts instead
 };
@@ -119,7 +120,6 @@ class ZipArchive {
   void set_fault(std::uint32_t index, const Error& error, bool unreadable);
 
   SourcePtr source_;
-  SourcePtr listing_;  // the archive as libzip takes it
   std::shared_ptr<Decoder> decoder_;
   std::uint64_t archive_id_;
   std::uint64_t begin_ = 0;  // of the archive in the source

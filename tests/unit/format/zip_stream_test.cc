@@ -10,7 +10,6 @@
 #include "npyfs/source/compose.h"
 
 #include "support/deflate_bytes.h"
-#include "support/npz_builder.h"
 
 namespace npyfs {
 namespace {
@@ -21,16 +20,21 @@ using testing::ThrowsMessage;
 // Deflated, since any method will do.
 class ZipStreamTest : public testing::Test {
  protected:
-  std::unique_ptr<Codec> codec(const NpzBuilder& builder) {
-    return zip_stream_codec(memory(builder.bytes()), 1);
+  std::unique_ptr<Codec> codec(Bytes stored, std::uint64_t size) {
+    ZipMember member;
+    member.stored_size = stored.size();
+    member.size = size;
+    member.method = ZipMethod::kDeflate;
+    member.crc32 = crc32_of(plain_);
+    return zip_stream_codec(memory(std::vector(stored.begin(), stored.end())), member);
   }
-  NpzBuilder sound() { return NpzBuilder().stored("other", bytes_of("x")).deflated("a", plain_); }
+  std::unique_ptr<Codec> sound() { return codec(deflate_bytes(plain_), plain_.size()); }
 
   std::vector<std::byte> plain_ = weight_bytes(300'000);
 };
 
 TEST_F(ZipStreamTest, DecodesForwardInPiecesOfAnySize) {
-  const auto codec = this->codec(sound());
+  const auto codec = sound();
   const auto cursor = codec->start();
   std::vector<std::byte> decoded(plain_.size());
   for (std::size_t at = 0, piece = 1; at < decoded.size(); piece = piece * 3 + 1) {
@@ -45,7 +49,7 @@ TEST_F(ZipStreamTest, DecodesForwardInPiecesOfAnySize) {
 }
 
 TEST_F(ZipStreamTest, EveryCursorIsItsOwn) {
-  const auto codec = this->codec(sound());
+  const auto codec = sound();
   std::vector<std::vector<std::byte>> decoded(4, std::vector<std::byte>(plain_.size()));
   {
     std::vector<std::jthread> threads;
@@ -59,17 +63,13 @@ TEST_F(ZipStreamTest, EveryCursorIsItsOwn) {
 }
 
 TEST_F(ZipStreamTest, AStreamThatEndsEarlyIsDamage) {
-  const auto codec = this->codec(NpzBuilder()
-                                     .stored("other", bytes_of("x"))
-                                     .member("a", 8, deflate_bytes(bytes_of("short")), 100, 0));
+  const auto codec = this->codec(deflate_bytes(bytes_of("short")), 100);
   std::array<std::byte, 100> bytes{};
   EXPECT_THAT([&] { codec->start()->produce(bytes); }, ThrowsMessage<Damage>(HasSubstr("")));
 }
 
 TEST_F(ZipStreamTest, AStreamThatBreaksIsDamage) {
-  const auto codec = this->codec(NpzBuilder()
-                                     .stored("other", bytes_of("x"))
-                                     .member("a", 8, bytes_of("\xff\xff\xff\xff"), 100, 0));
+  const auto codec = this->codec(bytes_of("\xff\xff\xff\xff"), 100);
   std::array<std::byte, 100> bytes{};
   EXPECT_THAT([&] { codec->start()->produce(bytes); }, ThrowsMessage<Damage>(HasSubstr("byte 0")));
 }

@@ -169,15 +169,41 @@ TEST(ZipArchiveTest, MoreMembersThanAnEndRecordCanCount) {
   EXPECT_EQ(content(*archive, 69'999), "x");
 }
 
-TEST(ZipArchiveTest, ReadsMembersOfAMethodThatLibzipKnows) {
+// What kBzip2 decodes to.
+std::string plain_text() {
   std::string plain;
   for (int i = 0; i < 20; ++i) {
     plain += "ABCDE";
   }
+  return plain;
+}
+
+TEST(ZipArchiveTest, ReadsMembersOfAMethodThatLibzipKnows) {
   const auto archive =
-      read(NpzBuilder().member("a", 12, bytes_of(kBzip2), 100, crc32_of(bytes_of(plain))));
+      read(NpzBuilder().member("a", 12, bytes_of(kBzip2), 100, crc32_of(bytes_of(plain_text()))));
   ASSERT_EQ(archive->fault(0), nullptr) << archive->fault(0)->error.what();
-  EXPECT_EQ(content(*archive, 0), plain);
+  EXPECT_EQ(content(*archive, 0), plain_text());
+}
+
+TEST(ZipArchiveTest, AMemberForLibzipCostsNoMoreInALargeArchive) {
+  const std::uint32_t crc32 = crc32_of(bytes_of(plain_text()));
+  NpzBuilder builder;
+  for (int i = 0; i < 1000; ++i) {
+    builder.member(std::to_string(i), 12, bytes_of(kBzip2), 100, crc32);
+  }
+  const auto source = std::make_shared<CountingSource>(memory(builder.bytes()));
+  const auto read_bytes_of_source = [&] {
+    std::uint64_t total = 0;
+    for (const auto& each : source->reads()) {
+      total += each.length;
+    }
+    source->forget();
+    return total;
+  };
+  const auto archive = read(source);
+  EXPECT_LT(read_bytes_of_source(), 2'000'000U);
+  EXPECT_EQ(content(*archive, 999), plain_text());
+  EXPECT_LT(read_bytes_of_source(), 1000U);
 }
 
 TEST(ZipArchiveTest, RefusesWhatHasNoDirectory) {
