@@ -130,6 +130,9 @@ SourcePtr slice(const SourcePtr& whole, std::uint64_t offset, std::uint64_t leng
   if (offset > whole->size() || length > whole->size() - offset) {
     throw_corrupt(length, " bytes at ", offset, " run past the end at ", whole->size());
   }
+  if (length == whole->size()) {
+    return whole;
+  }
   if (const auto* inner = dynamic_cast<const Slice*>(whole.get())) {
     return std::make_shared<Slice>(inner->whole(), inner->offset() + offset, length);
   }

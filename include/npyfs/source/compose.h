@@ -15,7 +15,7 @@ SourcePtr memory(std::vector<std::byte> bytes);
 SourcePtr memory(const std::string& bytes);
 
 // The range [offset, offset + length) of `whole`. Throws Error (EIO) if it isn't inside. A slice of
-// a slice refers to the innermost Source.
+// a slice refers to the innermost Source; all of it is `whole` itself.
 SourcePtr slice(const SourcePtr& whole, std::uint64_t offset, std::uint64_t length);
 
 // The parts one after another; empty ones drop out, a concat of one part is that part. Finds a part

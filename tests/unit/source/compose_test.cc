@@ -83,6 +83,12 @@ TEST(SliceTest, OfASliceReadsTheInnermostSource) {
   EXPECT_EQ(counting->reads()[0].offset, 4U);
 }
 
+TEST(SliceTest, OfEverythingIsTheSourceItself) {
+  const SourcePtr whole = memory(std::string("0123456789"));
+  EXPECT_EQ(slice(whole, 0, 10), whole);
+  EXPECT_NE(slice(whole, 0, 9), whole);
+}
+
 TEST(SliceTest, IsAsMuchAtHandAsTheWhole) {
   const SourcePtr far = slice(std::make_shared<Hollow>(100, false), 10, 10);
   EXPECT_FALSE(far->at_hand(0, 10));
