@@ -129,8 +129,9 @@ void op_open(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
     info->keep_cache = !node.is_volatile;
     server.tree().check(inode);
     server.stale_pages().opened(inode);
-    if (const auto* file = dynamic_cast<const File*>(handle->source.get())) {
-      server.passthrough().open(req, inode, *file, info);
+    const auto* file = dynamic_cast<const File*>(handle->source.get());
+    if (file != nullptr && server.passthrough().open(req, inode, *file, info)) {
+      server.statistics().passthrough_opens.fetch_add(1, std::memory_order_relaxed);
     }
     info->fh = server.handles().add(std::move(handle));
     if (fuse_reply_open(req, info) != 0) {  // interrupted: there will be no release

@@ -11,25 +11,24 @@ void Passthrough::ask(fuse_conn_info* connection) {
   }
 }
 
-void Passthrough::open(fuse_req_t req, Inode inode, const File& file, fuse_file_info* info) {
+bool Passthrough::open(fuse_req_t req, Inode inode, const File& file, fuse_file_info* info) {
   const std::lock_guard lock(mutex_);
   if (!enabled_ || refused_.contains(inode)) {
-    return;
+    return false;
   }
-  Backing& backing = backings_[inode];
-  if (backing.opens == 0) {
-    const auto open = file.acquire();
-    const int id = fuse_passthrough_open(req, open->fd());
+  auto backing = backings_.find(inode);
+  if (backing == backings_.end()) {
+    const int id = fuse_passthrough_open(req, file.acquire()->fd());
     if (id <= 0) {
-      backings_.erase(inode);
       refused_.insert(inode);
-      return;
+      return false;
     }
-    backing.id = id;
+    backing = backings_.emplace(inode, Backing{id, 0}).first;
   }
-  ++backing.opens;
-  info->backing_id = backing.id;
+  ++backing->second.opens;
+  info->backing_id = backing->second.id;
   info->keep_cache = false;
+  return true;
 }
 
 void Passthrough::release(fuse_req_t req, Inode inode) {
@@ -44,7 +43,7 @@ void Passthrough::release(fuse_req_t req, Inode inode) {
 #else
 
 void Passthrough::ask(fuse_conn_info*) {}
-void Passthrough::open(fuse_req_t, Inode, const File&, fuse_file_info*) {}
+bool Passthrough::open(fuse_req_t, Inode, const File&, fuse_file_info*) { return false; }
 void Passthrough::release(fuse_req_t, Inode) {}
 
 #endif

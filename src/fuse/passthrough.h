@@ -23,9 +23,9 @@ class Passthrough {
   // file fails, and files are served as ever.
   void ask(fuse_conn_info* connection);
 
-  // Sets up `info` so that the kernel reads `file` itself, if that can be. One release() for each
-  // call.
-  void open(fuse_req_t req, Inode inode, const File& file, fuse_file_info* info);
+  // Sets up `info` so that the kernel reads `file` itself; false if that can't be, and `info` is as
+  // it was. One release() for each call. Throws Error if the file can't be opened.
+  bool open(fuse_req_t req, Inode inode, const File& file, fuse_file_info* info);
   void release(fuse_req_t req, Inode inode);
 
  private:

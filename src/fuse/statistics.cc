@@ -33,6 +33,7 @@ std::string statistics_json(const Statistics& statistics, std::size_t open_handl
   add("bytes", statistics.bytes.load());
   add("queued_reads", statistics.queued_reads.load());
   add("waiting_reads", statistics.waiting_reads.load());
+  add("passthrough_opens", statistics.passthrough_opens.load());
   add("failed", statistics.failed.load());
   add("open_handles", open_handles);
   add("source_reads", file_reads());

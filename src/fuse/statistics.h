@@ -17,6 +17,7 @@ struct Statistics {
   std::atomic<std::uint64_t> bytes = 0;          // sent in reads
   std::atomic<std::uint64_t> queued_reads = 0;   // that took long
   std::atomic<std::uint64_t> waiting_reads = 0;  // of those, not yet answered
+  std::atomic<std::uint64_t> passthrough_opens = 0;
   std::atomic<std::uint64_t> failed = 0;
 };
 

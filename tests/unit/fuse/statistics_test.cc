@@ -27,7 +27,8 @@ TEST(StatisticsTest, IsJsonWithEveryCount) {
   EXPECT_EQ(json["requests"], 3);
   EXPECT_EQ(json["open_handles"], 2);
   EXPECT_EQ(json["replaced"], false);
-  for (const char* key : {"bytes", "cache_hits", "decoded_bytes", "source_reads", "waiting_reads"}) {
+  for (const char* key : {"bytes", "cache_hits", "decoded_bytes", "source_reads", "waiting_reads",
+                          "passthrough_opens"}) {
     EXPECT_TRUE(json[key].is_number()) << key;
   }
 }
