@@ -12,7 +12,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 scripts/packages.sh debian13
 
-export root=$PWD/build/debian13
+export root=$PWD/build/debian13 ccache=${CCACHE_DIR:-$HOME/.cache/ccache}
 if [ ! -f "$root/etc/debian_version" ]; then
   rm -rf "$root.new"
   mkdir -p "$root.new"
@@ -33,16 +33,20 @@ rsync -a --delete --exclude /build --exclude /.git ./ "$root/npyfs/"
 inside() {
   set -euo pipefail
   mount --make-rprivate /
+  mount --bind "$root" "$root"  # tests change the propagation of /, which must be a mount for that
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"
   mount -t sysfs sysfs "$root/sys"
   mount -t tmpfs tmpfs "$root/tmp"
+  mkdir -p "$ccache" "$root/root/.cache/ccache"
+  mount --bind "$ccache" "$root/root/.cache/ccache"
   # The commands are for the shell in there.
   # shellcheck disable=SC2016
   chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 bash -euc '
     cd /npyfs
     scripts/packages.sh test
     scripts/venv.sh
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
     cmake --preset dev -D NPYFS_WERROR=OFF
     cmake --build --preset dev
     ctest --preset dev -j "$(nproc)" -L "unit|fuzz|integration"

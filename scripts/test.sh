@@ -128,7 +128,7 @@ if build release --target npyfs benchmarks; then
   step quickstart quickstart
 fi
 if [ "$scale" = yes ]; then
-  NPYFS_SCALE=1 tests scale release -R '^integration\.scale'
+  NPYFS_SCALE=1 tests scale release -R '^integration\.scale' --verbose
   step debian13 scripts/test-debian13.sh
 fi
 
