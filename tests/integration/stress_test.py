@@ -133,7 +133,8 @@ def long_member(home, mebibytes, count=1):
 def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, home):
     # Four members of 32 GiB, nearly all zeros: to decode one takes ten seconds and more.
     members = [(f"m{i}.npy", Large(2048, noise=64), DEFLATE) for i in range(4)]
-    write_large(home / "x.npz", [*members, ("small.npy", npy(np.arange(3)), 0), ("other.npy", npy(np.arange(4)), DEFLATE)])
+    write_large(home / "x.npz", [*members, ("small.npy", npy(np.arange(3)), 0),
+                                 ("other.npy", npy(np.arange(4)), DEFLATE)])
     m = mount(home / "x.npz")
     readers = [subprocess.Popen(["dd", f"if={m.path}/m{i % 4}.raw", "bs=4096", "count=1",
                                  f"skip={(2000 * SEGMENT + i * 4 * MEBIBYTE) // 4096}", "of=/dev/null"],
