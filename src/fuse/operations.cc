@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <signal.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -55,6 +56,11 @@ void answer(fuse_req_t req, Inode inode, Body&& body) noexcept {
   server_of(req).statistics().requests.fetch_add(1, std::memory_order_relaxed);
   reply(req, inode, std::forward<Body>(body));
 }
+
+// The kernel reads ahead on behalf of nobody: when the reader is killed, no interrupt comes for
+// what it asked for. But the request still says which thread it was. Should anybody else wait for
+// the same pages, the kernel asks again for them. 0 is a thread of another PID namespace.
+bool is_gone(pid_t thread) { return thread > 0 && ::kill(thread, 0) != 0 && errno == ESRCH; }
 
 void log_reply(int result, Inode inode) {
   if (result != 0 && result != -ENOENT) {  // ENOENT: the reader was interrupted
@@ -361,7 +367,8 @@ void Server::stop() {
 }
 
 bool Server::cancelled(fuse_req_t req) const {
-  return stopping_ || fuse_session_exited(session_) != 0 || fuse_req_interrupted(req) != 0;
+  return stopping_ || fuse_session_exited(session_) != 0 || fuse_req_interrupted(req) != 0 ||
+         is_gone(fuse_req_ctx(req)->pid);
 }
 
 void Server::failed(Inode inode, const std::string& what, int errno_value) {

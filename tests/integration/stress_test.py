@@ -155,22 +155,39 @@ def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, 
         for reader in readers:
             reader.kill()
             reader.wait(20)
-    # Nobody waits for them any more, but the kernel doesn't say so: the unmount has to end them.
-    asked = time.monotonic()
-    m.unmount()
-    assert time.monotonic() - asked < 10
+    mounting.eventually(lambda: m.stats()["waiting_reads"] == 0, "the work for nobody has been given up")
 
 
 @pytest.mark.timeout(120)
-def test_a_reader_that_is_killed_stops_its_work(mount, home):
-    long_member(home, 256)
+def test_who_waits_for_what_a_killed_reader_had_asked_for_gets_it(mount, home):
+    array = Large(200)
+    write_large(home / "x.npz", [("big.npy", array, DEFLATE)])
     m = mount(home / "x.npz", "--cache-size", "16M")
-    client = subprocess.Popen(["dd", f"if={m.path}/m0.raw", "bs=4096", "skip=65000", "count=1", "of=/dev/null"],
-                              stderr=subprocess.DEVNULL)
-    time.sleep(0.1)
-    client.kill()
-    client.wait(20)
-    assert np.array_equal(np.load(m.path / "small.npy"), np.arange(3))
+    place = 199 * SEGMENT
+    command = ["dd", f"if={m.path}/big.raw", "bs=4096", "count=1", f"skip={place // 4096}"]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    mounting.eventually(lambda: m.stats()["waiting_reads"] > 0, "the long read is under way")
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(3)]
+    first.kill()
+    first.communicate()
+    for other in others:
+        assert other.communicate(timeout=60)[0] == array.at(place, 4096)
+        assert other.returncode == 0
+
+
+@pytest.mark.timeout(120)
+def test_an_unmount_ends_what_is_decoded_for_nobody(mount, home):
+    write_large(home / "x.npz", [("big.npy", Large(8192, noise=64), DEFLATE)])  # 128 GiB
+    m = mount(home / "x.npz")
+    reader = subprocess.Popen(["dd", f"if={m.path}/big.raw", "bs=4096", "count=1",
+                               f"skip={8000 * SEGMENT // 4096}", "of=/dev/null"], stderr=subprocess.DEVNULL)
+    mounting.eventually(lambda: m.stats()["waiting_reads"] > 0, "the long read is under way")
+    reader.kill()
+    os.waitid(os.P_PID, reader.pid, os.WEXITED | os.WNOWAIT)  # ended, but its number is still taken
+    asked = time.monotonic()
+    m.unmount()
+    assert time.monotonic() - asked < 15
+    reader.wait(20)
 
 
 @pytest.mark.timeout(120)
