@@ -9,10 +9,13 @@
 #include "npyfs/source/inflate.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
-#include <isa-l/igzip_lib.h>
+#include <isa-l.h>
+
+#include "source/inflate_check.h"
 
 namespace npyfs {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 constexpr std::uint64_t kPiece = std::uint64_t{256} << 10;
 constexpr std::size_t kMostOutput = std::size_t{1} << 30;  // a call counts in 32 bits
 constexpr std::size_t kFirstPrefixPiece = 64;
+constexpr std::uint64_t kSample = 4096;
 constexpr std::size_t kHeadSize = offsetof(inflate_state, tmp_out_buffer);
 
 // In front of a restart point's state: then kHeadSize bytes of inflate_state, then `kept` bytes of
@@ -58,11 +62,13 @@ class InflateCursor final : public Cursor {
   std::uint64_t buffer_size_;
   std::uint64_t position_ = 0;
   bool broken_ = false;  // ISA-L found damage; what it decoded before is still to be handed out
-  inflate_state state_;  // 87 KB, and not to be cleared for nothing
+  inflate_state state_;  // 87 KB, and not all to be cleared for nothing
 };
 
 InflateCursor::InflateCursor(SourcePtr compressed)
     : compressed_(std::move(compressed)), buffer_size_(std::min(compressed_->size(), kPiece)) {
+  // A restart point, which may end up in a file, holds nothing that was in this memory before.
+  std::memset(static_cast<void*>(&state_), 0, kHeadSize);
   isal_inflate_init(&state_);
 }
 
@@ -89,6 +95,17 @@ InflateCursor::InflateCursor(SourcePtr compressed, const RestartPoint& point)
   }
   state_.tmp_out_valid = static_cast<std::int32_t>(valid);
   state_.tmp_out_processed = static_cast<std::int32_t>(handed_out);
+  state_.next_in = nullptr;
+  state_.avail_in = 0;
+  state_.avail_out = 0;
+  // As far back as a match may reach: some versions of ISA-L compare, in 32 bits.
+  state_.total_out =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(point.position, IGZIP_HIST_SIZE));
+  state_.dict_length = 0;
+  state_.crc_flag = ISAL_DEFLATE;
+  if (!is_safe_state(state_, point.position)) {
+    throw_corrupt("a restart point at ", point.position, " is no state of a decoder");
+  }
   input_end_ = header.input_offset;
   position_ = point.position;
 }
@@ -206,9 +223,37 @@ std::unique_ptr<RestartPoint> InflateCursor::save() {
   return point;
 }
 
+std::uint64_t crc64(std::uint64_t crc, Bytes bytes) {
+  return crc64_ecma_refl(crc, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
+
+// What a saved state looks like: the version ISA-L's header names, and, since the library that is
+// loaded may be another, how that one writes the tables of an empty block.
+std::string make_state_layout() {
+  std::array<std::uint8_t, 2> empty_block = {0x03, 0x00};
+  std::uint8_t out = 0;
+  const auto state = std::make_unique<inflate_state>();
+  isal_inflate_init(state.get());
+  state->next_in = empty_block.data();
+  state->avail_in = empty_block.size();
+  state->next_out = &out;
+  state->avail_out = sizeof out;
+  isal_inflate(state.get());
+  std::uint64_t crc = crc64(0, std::as_bytes(std::span(&state->lit_huff_code, 1)));
+  crc = crc64(crc, std::as_bytes(std::span(&state->dist_huff_code, 1)));
+  return text_of("isa-l ", ISAL_MAJOR_VERSION, '.', ISAL_MINOR_VERSION, '.', ISAL_PATCH_VERSION,
+                 ' ', sizeof(inflate_state), ' ', kHeadSize, ' ', std::hex, crc);
+}
+
+const std::string& state_layout() {
+  static const std::string layout = make_state_layout();
+  return layout;
+}
+
 class InflateCodec final : public Codec {
  public:
-  explicit InflateCodec(SourcePtr compressed) : compressed_(std::move(compressed)) {}
+  InflateCodec(SourcePtr compressed, std::string origin)
+      : compressed_(std::move(compressed)), origin_(std::move(origin)) {}
 
   std::unique_ptr<Cursor> start() const override {
     return std::make_unique<InflateCursor>(compressed_);
@@ -216,15 +261,32 @@ class InflateCodec final : public Codec {
   std::unique_ptr<Cursor> resume(const RestartPoint& point) const override {
     return std::make_unique<InflateCursor>(compressed_, point);
   }
+  std::string restart_key() const override {
+    return origin_.empty() ? "" : text_of(origin_, "; ", sample(), "; ", state_layout());
+  }
 
  private:
+  // Of the stream itself, so that its place and its CRC-32 alone don't have to vouch for it.
+  std::string sample() const {
+    std::uint64_t crc = 0;
+    for (const std::uint64_t offset : {std::uint64_t{0}, compressed_->size()}) {
+      const std::uint64_t begin = std::min(offset, compressed_->size() - sample_size());
+      crc = crc64(crc, read_bytes(*compressed_, begin, sample_size()));
+    }
+    return text_of("stream ", compressed_->size(), ' ', std::hex, crc);
+  }
+  std::size_t sample_size() const {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(compressed_->size(), kSample));
+  }
+
   SourcePtr compressed_;
+  std::string origin_;
 };
 
 }  // namespace
 
-std::unique_ptr<Codec> inflate_codec(SourcePtr compressed) {
-  return std::make_unique<InflateCodec>(std::move(compressed));
+std::unique_ptr<Codec> inflate_codec(SourcePtr compressed, std::string origin) {
+  return std::make_unique<InflateCodec>(std::move(compressed), std::move(origin));
 }
 
 std::size_t inflate_prefix(Bytes compressed, std::span<std::byte> out) {

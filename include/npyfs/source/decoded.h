@@ -79,10 +79,15 @@ class Codec {
   virtual std::unique_ptr<Cursor> start() const = 0;
 
   // A cursor at `point.position`, which a cursor of this stream saved. Throws Error (EIO) if
-  // `point` can't be one of this codec; that its bytes are unchanged is up to the caller. A codec
-  // that saves none is never asked.
+  // `point` can't be one of this codec; that its bytes are unchanged is up to the caller, but
+  // whatever they are, nothing beyond the wrong output comes of them. A codec that saves none is
+  // never asked.
   virtual std::unique_ptr<Cursor> resume(const RestartPoint& point) const;
-};
+
+  // All that restart points of this stream depend on, as a line of text: which stream it is, in
+  // another process too, and how the codec's library lays out its state. Empty: they are of no use
+  // beyond this process. Reads a little of the stream; throws Error like a read.
+  virtual std::string restart_key() const { return {};
 
 struct DecodeShared;
 
