@@ -1,8 +1,8 @@
 // What the members of a mount share while they are decoded.
 //
 // Lock order: MemberTable, then DecodedMember, then one of the cache, its memory, the restart
-// points, the idle cursors, a member's soundness and the pool, none of which takes another lock.
-// Nothing is decoded, read or reported under any of them.
+// points, their keeper, the idle cursors, a member's soundness and the pool, none of which takes
+// another lock. Nothing is decoded, read or reported under any of them.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "source/decode_pool.h"
 #include "source/idle_cursors.h"
 #include "source/member_table.h"
+#include "source/point_keeper.h"
 #include "source/restart_points.h"
 
 namespace npyfs {
@@ -24,6 +25,7 @@ struct DecodeShared {
   const unsigned threads;
   BlockCache cache;
   RestartPoints restart_points;
+  PointKeeper keeper;
   IdleCursors idle_cursors;
   Decoder::OnFault on_fault;
   std::atomic<std::uint64_t> last_archive{0};

@@ -20,7 +20,10 @@ class DecodedSource final : public Source {
  public:
   DecodedSource(std::shared_ptr<DecodeShared> shared, std::shared_ptr<DecodedMember> member)
       : shared_(std::move(shared)), member_(std::move(member)) {}
-  ~DecodedSource() override { shared_->members.close(member_->id()); }
+  ~DecodedSource() override {
+    shared_->members.close(member_->id());
+    member_->store_points_at_last();
+  }
 
   std::uint64_t size() const override { return member_->size(); }
 
@@ -80,11 +83,15 @@ DecodeShared::DecodeShared(const Decoder::Options& options)
     : threads(options.threads),
       cache(std::max(options.cache_bytes, kLeastCache)),
       restart_points(options.restart_bytes),
+      keeper(restart_points, options.store),
       pool(options.threads) {}
 
 Decoder::Decoder(const Options& options) : shared_(std::make_shared<DecodeShared>(options)) {}
 
-Decoder::~Decoder() { shared_->pool.stop(); }
+Decoder::~Decoder() {
+  shared_->pool.stop();
+  shared_->keeper.save_all();
+}
 
 unsigned Decoder::default_threads() {
   return std::clamp(std::thread::hardware_concurrency(), 2U, 9U) - 1;
@@ -125,6 +132,8 @@ Decoder::Counts Decoder::counts() const {
   const RestartPoints::Counts points = shared_->restart_points.counts();
   counts.restart_points = points.points;
   counts.restart_bytes = points.bytes;
+  counts.points_loaded = shared_->keeper.loaded();
+  counts.points_saved = shared_->keeper.saved();
   counts.idle_cursors = shared_->idle_cursors.count();
   counts.cache = shared_->cache.counts();
   return counts;

@@ -54,6 +54,7 @@ void DecodedMember::set_codec(std::unique_ptr<Codec> codec) {
 bool DecodedMember::close() {
   const std::lock_guard lock(mutex_);
   codec_ = nullptr;
+  kept_ = nullptr;
   return soundness_.is_worth_keeping(whole_);
 }
 
@@ -90,6 +91,7 @@ bool DecodedMember::at_hand(std::uint64_t first, std::uint64_t last) const {
   const Run* const running = nearest_run(missing);
   const std::uint64_t begin = missing * kBlockSize;
   return (running != nullptr && running->next == missing) || shared_.idle_cursors.has(id_, begin) ||
+         (kept_ != nullptr && kept_->points.has(begin)) ||
          !shared_.restart_points.positions(id_, begin, begin + 1, 1).empty();
 }
 
@@ -126,13 +128,18 @@ void DecodedMember::share_out(std::uint64_t index, std::uint64_t last) {
   if (!shares_out_ || index % step != 0 || last - index < step) {
     return;
   }
-  const auto positions = shared_.restart_points.positions(id_, (index + 1) * kBlockSize,
-                                                          (last + 1) * kBlockSize, kMostShares);
-  for (const std::uint64_t position : positions) {
+  const std::uint64_t end = (last + 1) * kBlockSize;
+  for (const std::uint64_t position : point_positions((index + 1) * kBlockSize, end, kMostShares)) {
     const std::uint64_t first = position / kBlockSize;
     if (!offer(first, std::min(first + step - 1, last))) {
       return;
     }
+  }
+}
+
+void DecodedMember::store_points_at_last() {
+  if (shared_.keeper.is_due(id_, true) && !store_points_soon()) {
+    store_points();
   }
 }
 
@@ -154,13 +161,20 @@ bool DecodedMember::is_under_way(std::uint64_t index) const {
 }
 
 void DecodedMember::note_fault(std::uint64_t from, const Damage& damage) {
-  if (soundness_.note(from, damage) && shared_.on_fault) {
+  if (!soundness_.note(from, damage)) {
+    return;
+  }
+  if (shared_.on_fault) {
     shared_.on_fault(id_, damage.errno_value(), damage.what());
+  }
+  if (const KeptMemberPtr kept = this->kept()) {
+    distrust(kept);
   }
 }
 
 // Null if the caller has to look again.
 BlockPtr DecodedMember::find_or_decode(const Wanted& wanted) {
+  const KeptMemberPtr kept = this->kept();
   std::unique_lock lock(mutex_);
   if (cached(wanted.index)) {
     lock.unlock();
@@ -168,8 +182,8 @@ BlockPtr DecodedMember::find_or_decode(const Wanted& wanted) {
   }
   const std::uint64_t begin = wanted.index * kBlockSize;
   Run* const running = nearest_run(wanted.index);
-  Start start{codec_, nullptr, shared_.restart_points.nearest(id_, begin)};
-  const std::uint64_t known = start.point == nullptr ? 0 : start.point->position;
+  Start start = nearest_point(kept, begin);
+  const std::uint64_t known = start.point_position();
   const std::uint64_t lowest = running == nullptr ? 0 : running->next * kBlockSize + 1;
   start.cursor = shared_.idle_cursors.take(id_, std::max(lowest, known), begin);
   if (start.cursor == nullptr && running != nullptr && running->next * kBlockSize >= known) {
@@ -178,7 +192,11 @@ BlockPtr DecodedMember::find_or_decode(const Wanted& wanted) {
   Run run{start.block(), whole_ ? last_block() : wanted.index};
   runs_.push_back(&run);
   lock.unlock();
-  return carry_out(run, std::move(start), wanted);
+  BlockPtr block = carry_out(run, std::move(start), wanted);
+  if (shared_.keeper.is_due(id_, run.next > last_block())) {
+    store_points_soon();
+  }
+  return block;
 }
 
 // The run that will be at `index` soonest; null if none is before it.
@@ -213,144 +231,6 @@ BlockPtr DecodedMember::wait_for(std::unique_lock<std::mutex> lock, Run& run, st
   return slot->block;
 }
 
-std::uint64_t DecodedMember::Start::block() const {
-  if (cursor != nullptr) {
-    return cursor->position() / kBlockSize;
-  }
-  return point == nullptr ? 0 : point->position / kBlockSize;
-}
-
-// Ends a run on every way out.
-class DecodedMember::RunScope {
- public:
-  RunScope(DecodedMember& member, Run& run) : member_(member), run_(run) {}
-  RunScope(const RunScope&) = delete;
-  RunScope& operator=(const RunScope&) = delete;
-  ~RunScope() {
-    const std::lock_guard lock(member_.mutex_);
-    if (cursor != nullptr && between_blocks && cursor->position() < member_.size_) {
-      member_.shared_.idle_cursors.park(member_.id_, std::move(cursor));
-    }
-    std::erase(member_.runs_, &run_);
-    for (const auto& [index, slot] : run_.slots) {
-      slot->done = true;
-      slot->changed.notify_all();
-    }
-  }
-
-  std::unique_ptr<Cursor> cursor;
-  bool between_blocks = true;  // the cursor is where a block begins, and sound
-
- private:
-  DecodedMember& member_;
-  Run& run_;
-};
-
-std::unique_ptr<Cursor> DecodedMember::cursor_for(Start start) {
-  if (start.cursor != nullptr) {
-    return std::move(start.cursor);
-  }
-  if (start.point != nullptr) {
-    ++shared_.restarts;
-    return start.codec->resume(*start.point);
-  }
-  try {
-    return start.codec->start();
-  } catch (const Damage& damage) {
-    note_fault(0, damage);
-    throw;
-  }
-}
-
-// Decodes up to run.last. `run` is in runs_ already. Returns the wanted block, cut where the stream
-// breaks.
-BlockPtr DecodedMember::carry_out(Run& run, Start start, const Wanted& wanted) {
-  RunScope scope(*this, run);
-  scope.cursor = cursor_for(std::move(start));
-  BlockPtr result;
-  bool goes_on = true;
-  while (goes_on) {
-    throw_if_cancelled();
-    const std::uint64_t index = run.next;  // only this thread changes it
-    scope.between_blocks = false;
-    const BlockPtr block = decode(*scope.cursor, index);
-    if (index == wanted.index) {
-      result = block;
-    }
-    shared_.decoded_ahead += run.is_ahead ? 1 : 0;
-    const bool is_sound = block->size() == end_of(index) - index * kBlockSize;
-    goes_on = publish(run, block, wanted) && is_sound;
-    if (is_sound) {
-      leave_restart_point(*scope.cursor);
-      scope.between_blocks = true;
-    }
-  }
-  return result;
-}
-
-// The block, shorter if the stream breaks in it.
-BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
-  const std::uint64_t begin = index * kBlockSize;
-  const std::uint64_t end = end_of(index);
-  const auto block = shared_.cache.make(end - begin);
-  try {
-    cursor.produce(*block);
-    if (end == size_) {
-      cursor.finish();
-    }
-    if (const auto wrong = soundness_.check(begin, *block)) {
-      note_fault(last_block() * kBlockSize, *wrong);
-    }
-  } catch (const Damage& damage) {
-    const std::uint64_t sound = std::clamp(cursor.position(), begin, end);
-    if (sound < end) {
-      note_fault(sound, Damage(text_of(damage.what(), "; ", size_, " are declared")));
-      block->cut(sound - begin);
-    } else {
-      // It goes on past its size: which bytes are right nobody knows, so the last block isn't
-      // served.
-      note_fault(begin, damage);
-      block->cut(0);
-    }
-  }
-  shared_.decoded_bytes += block->size();
-  ++shared_.decoded_blocks;
-  return block;
-}
-
-// Hands out the block that `run` was at; false if it was the last.
-bool DecodedMember::publish(Run& run, const BlockPtr& block, const Wanted& wanted) {
-  std::unique_lock lock(mutex_);
-  const std::uint64_t index = run.next;
-  const auto waiting = run.slots.extract(index);
-  const bool keep = run.is_ahead || run.last - index < most_kept_ || !waiting.empty();
-  if (keep && block->size() > 0) {
-    const bool is_wanted = index == wanted.index;
-    shared_.cache.put(key(index), block, is_wanted ? wanted.begin : 0, is_wanted ? wanted.end : 0);
-  }
-  if (!waiting.empty()) {
-    waiting.mapped()->block = block;
-    waiting.mapped()->done = true;
-  }
-  ++run.next;
-  const bool goes_on = run.next <= run.last;
-  lock.unlock();
-  if (!waiting.empty()) {
-    waiting.mapped()->changed.notify_all();
-  }
-  return goes_on;
-}
-
-void DecodedMember::leave_restart_point(Cursor& cursor) {
-  const std::uint64_t position = cursor.position();
-  if (whole_ || position >= size_ || !shared_.restart_points.wants(id_, spacing_, position)) {
-    return;
-  }
-  if (RestartPointPtr point = cursor.save()) {
-    shared_.restart_points.add(id_, spacing_, std::move(point));
-  }
-}
-
 // Lets an idle thread decode the blocks [first, last]; false if there is none.
 bool DecodedMember::offer(std::uint64_t first, std::uint64_t last) {
   {
@@ -365,6 +245,7 @@ bool DecodedMember::offer(std::uint64_t first, std::uint64_t last) {
 
 // Never waits, and starts only where no way has to be made.
 void DecodedMember::decode_ahead(std::uint64_t first, std::uint64_t last) {
+  const KeptMemberPtr kept = this->kept();
   std::unique_lock lock(mutex_);
   while (first <= last && cached(first)) {
     ++first;
@@ -374,10 +255,8 @@ void DecodedMember::decode_ahead(std::uint64_t first, std::uint64_t last) {
     return;
   }
   const std::uint64_t begin = first * kBlockSize;
-  Start start{codec_, shared_.idle_cursors.take(id_, begin, begin), nullptr};
-  if (start.cursor == nullptr) {
-    start.point = shared_.restart_points.nearest(id_, begin);
-  }
+  Start start = nearest_point(kept, begin);
+  start.cursor = shared_.idle_cursors.take(id_, begin, begin);
   if (start.block() != first) {
     return;
   }
@@ -385,6 +264,9 @@ void DecodedMember::decode_ahead(std::uint64_t first, std::uint64_t last) {
   runs_.push_back(&run);
   lock.unlock();
   carry_out(run, std::move(start), {});
+  if (shared_.keeper.is_due(id_, run.next > last_block())) {
+    store_points();
+  }
 }
 
 }  // namespace npyfs

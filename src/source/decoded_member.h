@@ -5,6 +5,9 @@
 // the last case it waits, otherwise it runs itself. A run publishes block after block and never
 // waits, so there is no cycle; when it ends, for whatever reason, it leaves its cursor behind and
 // wakes those it didn't serve, who look again.
+//
+// Restart points are in memory or, from an earlier mount, kept in a store; the latter are looked up
+// when something is first decoded, and read one by one.
 #pragma once
 
 #include <condition_variable>
@@ -20,6 +23,7 @@
 #include "npyfs/source/decoded.h"
 
 #include "source/forward_readers.h"
+#include "source/point_keeper.h"
 #include "source/restart_points.h"
 #include "source/soundness.h"
 
@@ -54,6 +58,10 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
   // points on the way. To be called again as the reader gets on.
   void share_out(std::uint64_t index, std::uint64_t last);
 
+  // Somebody is done with it: stores the restart points that aren't, if there is a store. On an
+  // idle thread, or on this one.
+  void store_points_at_last();
+
  private:
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
@@ -73,12 +81,16 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
   };
   class RunScope;
 
-  // Where a run starts; with neither cursor nor point, at the front.
+  // Where a run starts: at the cursor, else at the kept point, else at the point in memory; with
+  // none of these at the front.
   struct Start {
     std::shared_ptr<const Codec> codec;
     std::unique_ptr<Cursor> cursor;
+    KeptMemberPtr kept;  // null if it has nothing nearer than `point`
+    std::uint64_t kept_position = 0;
     RestartPointPtr point;
 
+    std::uint64_t point_position() const;
     std::uint64_t block() const;
   };
 
@@ -99,11 +111,19 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
   BlockPtr find_or_decode(const Wanted& wanted);
   Run* nearest_run(std::uint64_t index) const;
   BlockPtr wait_for(std::unique_lock<std::mutex> lock, Run& run, std::uint64_t index);
-  std::unique_ptr<Cursor> cursor_for(Start start);
+  KeptMemberPtr kept();
+  void distrust(const KeptMemberPtr& kept);
+  Start nearest_point(const KeptMemberPtr& kept, std::uint64_t position) const;
+  std::vector<std::uint64_t> point_positions(std::uint64_t begin, std::uint64_t end,
+                                             std::size_t most);
+  std::unique_ptr<Cursor> cursor_for(Run& run, Start start);
+  std::unique_ptr<Cursor> resume(Start& start);
   BlockPtr carry_out(Run& run, Start start, const Wanted& wanted);
   BlockPtr decode(Cursor& cursor, std::uint64_t index);
   bool publish(Run& run, const BlockPtr& block, const Wanted& wanted);
   void leave_restart_point(Cursor& cursor);
+  void store_points();
+  bool store_points_soon();
 
   bool offer(std::uint64_t first, std::uint64_t last);
   void decode_ahead(std::uint64_t first, std::uint64_t last);
@@ -119,6 +139,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
 
   mutable std::mutex mutex_;  // guards everything below, and the runs in runs_
   std::shared_ptr<const Codec> codec_;
+  KeptMemberPtr kept_;  // once it was asked for, while there is a codec
   std::vector<Run*> runs_;
   ForwardReaders readers_;
 };

@@ -66,6 +66,18 @@ std::vector<std::uint64_t> RestartPoints::positions(std::uint64_t member, std::u
   return positions;
 }
 
+std::vector<RestartPointPtr> RestartPoints::all(std::uint64_t member) const {
+  std::vector<RestartPointPtr> points;
+  const std::lock_guard lock(mutex_);
+  const auto found = members_.find(member);
+  if (found != members_.end()) {
+    for (const auto& [position, point] : found->second.points) {
+      points.push_back(point);
+    }
+  }
+  return points;
+}
+
 RestartPoints::Counts RestartPoints::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;

@@ -41,6 +41,9 @@ class RestartPoints {
   std::vector<std::uint64_t> positions(std::uint64_t member, std::uint64_t begin, std::uint64_t end,
                                        std::size_t most) const;
 
+  // All of the member, in order.
+  std::vector<RestartPointPtr> all(std::uint64_t member) const;
+
   Counts counts() const;
 
  private:

@@ -87,9 +87,11 @@ class Codec {
   // All that restart points of this stream depend on, as a line of text: which stream it is, in
   // another process too, and how the codec's library lays out its state. Empty: they are of no use
   // beyond this process. Reads a little of the stream; throws Error like a read.
-  virtual std::string restart_key() const { return {};
+  virtual std::string restart_key() const { return {}; }
+};
 
 struct DecodeShared;
+class RestartStore;
 
 class Decoder {
  public:
@@ -97,6 +99,7 @@ class Decoder {
     std::uint64_t cache_bytes = std::uint64_t{256} << 20;  // decoded blocks; at least 4 MiB is used
     std::uint64_t restart_bytes = std::uint64_t{64} << 20;
     unsigned threads = default_threads();  // that decode ahead; with 0 only readers decode
+    std::shared_ptr<const RestartStore> store = nullptr;  // keeps restart points, if there is one
   };
 
   struct Counts {
@@ -107,6 +110,8 @@ class Decoder {
     std::uint64_t restarts = 0;       // from a restart point
     std::uint64_t restart_points = 0;
     std::uint64_t restart_bytes = 0;
+    std::uint64_t points_loaded = 0;  // from the store
+    std::uint64_t points_saved = 0;   // to it, and not there before
     std::uint64_t idle_cursors = 0;
     BlockCache::Counts cache;
   };
@@ -121,7 +126,8 @@ class Decoder {
   Decoder() : Decoder(Options()) {}
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
-  // Stops and joins the threads. Sources may live on; they then decode without them.
+  // Stops and joins the threads, and stores the restart points that aren't. Sources may live on;
+  // they then decode without the threads.
   ~Decoder();
 
   // One for each core but one, at most 8. They start when there is first something to decode ahead,

@@ -1,0 +1,260 @@
+// A run: where it starts, what it decodes, what it leaves behind.
+#include <algorithm>
+#include <utility>
+
+#include "npyfs/source/cancel.h"
+
+#include "source/decode_shared.h"
+#include "source/decoded_member.h"
+
+namespace npyfs {
+namespace {
+
+constexpr std::uint64_t kBlockSize = BlockCache::kBlockSize;
+
+}  // namespace
+
+std::uint64_t DecodedMember::Start::point_position() const {
+  if (kept != nullptr) {
+    return kept_position;
+  }
+  return point == nullptr ? 0 : point->position;
+}
+
+std::uint64_t DecodedMember::Start::block() const {
+  return (cursor != nullptr ? cursor->position() : point_position()) / kBlockSize;
+}
+
+// Null without a store. What it has is asked for once, by whoever first decodes: mounting and
+// opening read nothing of it.
+KeptMemberPtr DecodedMember::kept() {
+  if (whole_ || !shared_.keeper.is_on()) {
+    return nullptr;
+  }
+  std::shared_ptr<const Codec> codec;
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept_ != nullptr || codec_ == nullptr) {
+      return kept_;
+    }
+    codec = codec_;
+  }
+  KeptMemberPtr found = shared_.keeper.find(*codec, size_);
+  const std::lock_guard lock(mutex_);
+  if (kept_ == nullptr && codec_ != nullptr) {
+    kept_ = std::move(found);
+  }
+  return kept_;
+}
+
+void DecodedMember::distrust(const KeptMemberPtr& kept) {
+  KeptMemberPtr none = shared_.keeper.forget(id_, *kept);
+  const std::lock_guard lock(mutex_);
+  if (codec_ != nullptr) {
+    kept_ = std::move(none);
+  }
+}
+
+// With mutex_ held.
+DecodedMember::Start DecodedMember::nearest_point(const KeptMemberPtr& kept,
+                                                  std::uint64_t position) const {
+  Start start{codec_, nullptr, nullptr, 0, shared_.restart_points.nearest(id_, position)};
+  const std::uint64_t kept_position = kept == nullptr ? 0 : kept->points.nearest(position);
+  if (kept_position > start.point_position()) {
+    start.kept = kept;
+    start.kept_position = kept_position;
+  }
+  return start;
+}
+
+// Where there are points in [begin, end), in memory or kept, in order; at most `most`.
+std::vector<std::uint64_t> DecodedMember::point_positions(std::uint64_t begin, std::uint64_t end,
+                                                          std::size_t most) {
+  auto positions = shared_.restart_points.positions(id_, begin, end, most);
+  if (const KeptMemberPtr kept = this->kept()) {
+    for (std::uint64_t at = kept->points.nearest(end - 1); at >= begin && at > 0;
+         at = kept->points.nearest(at - 1)) {
+      positions.push_back(at);
+    }
+    std::ranges::sort(positions);
+    const auto again = std::ranges::unique(positions);
+    positions.erase(again.begin(), again.end());
+    positions.resize(std::min(positions.size(), most));
+  }
+  return positions;
+}
+
+// Ends a run on every way out.
+class DecodedMember::RunScope {
+ public:
+  RunScope(DecodedMember& member, Run& run) : member_(member), run_(run) {}
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+  ~RunScope() {
+    const std::lock_guard lock(member_.mutex_);
+    if (cursor != nullptr && between_blocks && cursor->position() < member_.size_) {
+      member_.shared_.idle_cursors.park(member_.id_, std::move(cursor));
+    }
+    std::erase(member_.runs_, &run_);
+    for (const auto& [index, slot] : run_.slots) {
+      slot->done = true;
+      slot->changed.notify_all();
+    }
+  }
+
+  std::unique_ptr<Cursor> cursor;
+  bool between_blocks = true;  // the cursor is where a block begins, and sound
+
+ private:
+  DecodedMember& member_;
+  Run& run_;
+};
+
+std::unique_ptr<Cursor> DecodedMember::cursor_for(Run& run, Start start) {
+  if (start.cursor != nullptr) {
+    return std::move(start.cursor);
+  }
+  while (start.point_position() > 0) {
+    if (std::unique_ptr<Cursor> cursor = resume(start)) {
+      return cursor;
+    }
+    const std::lock_guard lock(mutex_);
+    run.next = start.block();
+  }
+  try {
+    return start.codec->start();
+  } catch (const Damage& damage) {
+    note_fault(0, damage);
+    throw;
+  }
+}
+
+// A cursor at start's point. Null if that is of no use; then `start` is without it.
+std::unique_ptr<Cursor> DecodedMember::resume(Start& start) {
+  const KeptMemberPtr kept = std::move(start.kept);
+  const RestartPointPtr point =
+      kept == nullptr ? std::move(start.point) : shared_.keeper.load(*kept, start.kept_position);
+  try {
+    if (point != nullptr) {
+      auto cursor = start.codec->resume(*point);
+      ++shared_.restarts;
+      if (shared_.restart_points.wants(id_, spacing_, point->position)) {
+        shared_.restart_points.add(id_, spacing_, point);
+      }
+      return cursor;
+    }
+  } catch (const Error&) {
+    // It says that it is no point of this codec: the same as none.
+  }
+  if (kept != nullptr) {
+    distrust(kept);
+  }
+  return nullptr;
+}
+
+// Decodes up to run.last. `run` is in runs_ already. Returns the wanted block, cut where the stream
+// breaks.
+BlockPtr DecodedMember::carry_out(Run& run, Start start, const Wanted& wanted) {
+  RunScope scope(*this, run);
+  scope.cursor = cursor_for(run, std::move(start));
+  BlockPtr result;
+  bool goes_on = true;
+  while (goes_on) {
+    throw_if_cancelled();
+    const std::uint64_t index = run.next;  // only this thread changes it
+    scope.between_blocks = false;
+    const BlockPtr block = decode(*scope.cursor, index);
+    if (index == wanted.index) {
+      result = block;
+    }
+    shared_.decoded_ahead += run.is_ahead ? 1 : 0;
+    const bool is_sound = block->size() == end_of(index) - index * kBlockSize;
+    goes_on = publish(run, block, wanted) && is_sound;
+    if (is_sound) {
+      leave_restart_point(*scope.cursor);
+      scope.between_blocks = true;
+    }
+  }
+  return result;
+}
+
+// The block, shorter if the stream breaks in it.
+BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
+  const std::uint64_t begin = index * kBlockSize;
+  const std::uint64_t end = end_of(index);
+  const auto block = shared_.cache.make(end - begin);
+  try {
+    cursor.produce(*block);
+    if (end == size_) {
+      cursor.finish();
+    }
+    if (const auto wrong = soundness_.check(begin, *block)) {
+      note_fault(last_block() * kBlockSize, *wrong);
+    }
+  } catch (const Damage& damage) {
+    const std::uint64_t sound = std::clamp(cursor.position(), begin, end);
+    if (sound < end) {
+      note_fault(sound, Damage(text_of(damage.what(), "; ", size_, " are declared")));
+      block->cut(sound - begin);
+    } else {
+      // It goes on past its size: which bytes are right nobody knows, so the last block isn't
+      // served.
+      note_fault(begin, damage);
+      block->cut(0);
+    }
+  }
+  shared_.decoded_bytes += block->size();
+  ++shared_.decoded_blocks;
+  return block;
+}
+
+// Hands out the block that `run` was at; false if it was the last.
+bool DecodedMember::publish(Run& run, const BlockPtr& block, const Wanted& wanted) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t index = run.next;
+  const auto waiting = run.slots.extract(index);
+  const bool keep = run.is_ahead || run.last - index < most_kept_ || !waiting.empty();
+  if (keep && block->size() > 0) {
+    const bool is_wanted = index == wanted.index;
+    shared_.cache.put(key(index), block, is_wanted ? wanted.begin : 0, is_wanted ? wanted.end : 0);
+  }
+  if (!waiting.empty()) {
+    waiting.mapped()->block = block;
+    waiting.mapped()->done = true;
+  }
+  ++run.next;
+  const bool goes_on = run.next <= run.last;
+  lock.unlock();
+  if (!waiting.empty()) {
+    waiting.mapped()->changed.notify_all();
+  }
+  return goes_on;
+}
+
+void DecodedMember::leave_restart_point(Cursor& cursor) {
+  const std::uint64_t position = cursor.position();
+  if (whole_ || position >= size_ || !shared_.restart_points.wants(id_, spacing_, position)) {
+    return;
+  }
+  if (RestartPointPtr point = cursor.save()) {
+    shared_.restart_points.add(id_, spacing_, std::move(point));
+    // Where something is wrong, nobody knows since when.
+    const KeptMemberPtr kept = soundness_.is_broken_at(size_ - 1) ? nullptr : this->kept();
+    if (kept != nullptr) {
+      shared_.keeper.left(id_, kept, position);
+    }
+  }
+}
+
+// On a thread that nobody waits for.
+void DecodedMember::store_points() {
+  shared_.keeper.save(id_);
+  const std::lock_guard lock(mutex_);
+  kept_ = nullptr;  // there is more now
+}
+
+bool DecodedMember::store_points_soon() {
+  return shared_.pool.offer([self = shared_from_this()] { self->store_points(); });
+}
+
+}  // namespace npyfs
