@@ -14,6 +14,7 @@
 
 #include "cli/command.h"
 #include "cli/fuse_setup.h"
+#include "cli/index_directory.h"
 #include "cli/mount_point.h"
 #include "cli/mount_request.h"
 #include "cli/text.h"
@@ -68,7 +69,9 @@ void return_free_memory() {
 
 int mount_and_serve(const MountRequest& request, const MountPoint& mount_point, std::ostream& err,
                     const std::function<void()>& detach) {
-  auto decoder = std::make_shared<Decoder>(request.decoder);
+  Decoder::Options decoding = request.decoder;
+  decoding.store = open_index(request.index_directory, err);
+  auto decoder = std::make_shared<Decoder>(decoding);
   Catalog catalog = load(request.source, request.load, decoder);
   return_free_memory();
   warn_of_problems(catalog, request.source, err);
@@ -112,6 +115,7 @@ struct MountWords {
   std::vector<std::string> lists;  // of -o
   std::string views;
   std::string cache_size;
+  std::string index_dir;
   std::string threads;
   std::string readahead;
   std::string log_file;
@@ -126,6 +130,10 @@ struct MountWords {
     command.option(
         "--cache-size", "BYTES", cache_size,
         "memory for decoded blocks: 64M, 2G (256M, or a\nsixteenth of the memory if less)");
+    command.option(
+        "--index-dir", "DIR", index_dir,
+        "keep there where to start in deflated members, so\nthat the next mount is fast at "
+        "once; auto: your cache");
     command.option("--threads", "N", threads,
                    "threads that answer, and that decode (by the cores)");
     command.option("--readahead", "KIB", readahead, "how far ahead the kernel reads; takes root");
@@ -143,8 +151,9 @@ struct MountWords {
       set_options(request, list);
     }
     const std::pair<const char*, const std::string*> values[] = {
-        {"views", &views},         {"cache-size", &cache_size}, {"threads", &threads},
-        {"readahead", &readahead}, {"log-file", &log_file},     {"log-level", &log_level}};
+        {"views", &views},        {"cache-size", &cache_size}, {"index-dir", &index_dir},
+        {"threads", &threads},    {"readahead", &readahead},   {"log-file", &log_file},
+        {"log-level", &log_level}};
     for (const auto& [name, value] : values) {
       if (!value->empty()) {
         set_option(request, {name, *value, std::string("--") + name});

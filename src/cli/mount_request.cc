@@ -74,6 +74,7 @@ constexpr ValueOption kValueOptions[] = {
      [](auto& r, const Given& g) { r.load.types.push_back(parse_type_rule(g.option, g.value)); }},
     {"cache-size",
      [](auto& r, const Given& g) { r.decoder.cache_bytes = parse_size(g.option, g.value); }},
+    {"index-dir", [](auto& r, const Given& g) { r.index_directory = g.value; }},
     {"threads", set_threads},
     {"readahead", set_readahead},
     {"log-file", [](auto& r, const Given& g) { r.log.file = g.value; }},

@@ -21,6 +21,7 @@ struct MountRequest {
   LoadOptions load;
   MountOptions mount;  // without the paths
   Decoder::Options decoder;
+  std::string index_directory;  // as given; "" for none
   LogOptions log;
   bool foreground = false;
   bool nonempty = false;

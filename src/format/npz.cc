@@ -93,12 +93,14 @@ std::unique_ptr<const Npz> Npz::read(std::shared_ptr<const File> file, std::stri
   std::unique_ptr<Npz> npz(new Npz(file, std::move(shown_as)));
   npz->infos_.emplace_back(nullptr);
   Headers headers(*npz);
+  const FileIdentity& identity = file->identity();
+  const std::string origin = text_of("file of ", identity.size, " bytes at ", identity.mtime_ns);
   npz->archive_ = ZipArchive::read(
       std::move(file), std::move(decoder),
       [&](const ZipArchive& archive, std::uint32_t index, Bytes head, bool is_all) {
         return headers.take(archive, index, head, is_all);
       },
-      [&](std::uint32_t members) { npz->info_of_.assign(members, kNoArray); });
+      [&](std::uint32_t members) { npz->info_of_.assign(members, kNoArray); }, origin);
   npz->note_faults();
   npz->apply_sidecars();
   npz->note_misnamed(headers.misnamed());

@@ -41,15 +41,18 @@ std::string zip_method_name(ZipMethod method) {
   return "method " + std::to_string(static_cast<unsigned>(method));
 }
 
-ZipArchive::ZipArchive(SourcePtr source, std::shared_ptr<Decoder> decoder)
+ZipArchive::ZipArchive(SourcePtr source, std::shared_ptr<Decoder> decoder, std::string origin)
     : source_(std::move(source)),
       decoder_(std::move(decoder)),
-      archive_id_(decoder_->new_archive()) {}
+      archive_id_(decoder_->new_archive()),
+      origin_(std::move(origin)) {}
 
 std::unique_ptr<const ZipArchive> ZipArchive::read(SourcePtr source,
                                                    std::shared_ptr<Decoder> decoder,
-                                                   const Head& head, const Counted& counted) {
-  std::unique_ptr<ZipArchive> archive(new ZipArchive(std::move(source), std::move(decoder)));
+                                                   const Head& head, const Counted& counted,
+                                                   std::string origin) {
+  std::unique_ptr<ZipArchive> archive(
+      new ZipArchive(std::move(source), std::move(decoder), std::move(origin)));
   archive->read_directory();
   counted(archive->count());
   archive->read_members(head);
@@ -185,6 +188,12 @@ std::uint64_t ZipArchive::size(std::uint32_t index) const {
   return member.method == ZipMethod::kStored ? member.stored_size : member.size;
 }
 
+std::string ZipArchive::origin_of(const ZipMember& member) const {
+  return origin_.empty() ? ""
+                         : text_of(origin_, "; at ", member.data_offset, " to ", member.size,
+                                   " bytes of CRC-32 ", std::hex, member.crc32);
+}
+
 SourcePtr ZipArchive::open(std::uint32_t index) const {
   const ZipMember& member = members_[index];
   const ZipFault* known = fault(index);
@@ -197,8 +206,9 @@ SourcePtr ZipArchive::open(std::uint32_t index) const {
   const std::uint64_t member_id = archive_id_ << 32 | index;
   return decoder_->open(member_id, member.size, member.crc32, [&]() -> std::unique_ptr<Codec> {
     SourcePtr stored = slice(source_, member.data_offset, member.stored_size);
-    return member.method == ZipMethod::kDeflate ? inflate_codec(std::move(stored))
-                                                : zip_stream_codec(std::move(stored), member);
+    return member.method == ZipMethod::kDeflate
+               ? inflate_codec(std::move(stored), origin_of(member))
+               : zip_stream_codec(std::move(stored), member);
   });
 }
 

@@ -48,6 +48,8 @@ std::string statistics_json(const Statistics& statistics, std::size_t open_handl
   add("restarts", decoded.restarts);
   add("restart_points", decoded.restart_points);
   add("restart_bytes", decoded.restart_bytes);
+  add("index_points_loaded", decoded.points_loaded);
+  add("index_points_saved", decoded.points_saved);
   add("replaced", is_replaced(source, identity));
   return text + "\n}\n";
 }

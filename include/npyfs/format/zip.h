@@ -76,10 +76,13 @@ class ZipArchive {
   // Bytes of content offered at first: what a NumPy header usually takes.
   static constexpr std::size_t kFirstHead = 128;
 
-  // Reads the archive's directory and local headers. `decoder` decodes members later. Throws Error
-  // (EIO) if there is no usable central directory; the text says what there is instead.
+  // Reads the archive's directory and local headers. `decoder` decodes members later. `origin`
+  // tells the source from any other, also of another day; without it nothing of its members is kept
+  // beyond the process. Throws Error (EIO) if there is no usable central directory; the text says
+  // what there is instead.
   static std::unique_ptr<const ZipArchive> read(SourcePtr source, std::shared_ptr<Decoder> decoder,
-                                                const Head& head, const Counted& counted);
+                                                const Head& head, const Counted& counted,
+                                                std::string origin = {});
 
   ZipArchive(const ZipArchive&) = delete;
   ZipArchive& operator=(const ZipArchive&) = delete;
@@ -106,7 +109,7 @@ class ZipArchive {
   SourcePtr open(std::uint32_t index) const;
 
  private:
-  ZipArchive(SourcePtr source, std::shared_ptr<Decoder> decoder);
+  ZipArchive(SourcePtr source, std::shared_ptr<Decoder> decoder, std::string origin);
 
   void read_directory();
   void mark_superseded();
@@ -116,12 +119,14 @@ class ZipArchive {
   std::vector<std::byte> read_local_header(std::uint32_t index);
   std::vector<std::byte> content_head(std::uint32_t index, Bytes stored, std::size_t wanted) const;
   void find_overlaps();
+  std::string origin_of(const ZipMember& member) const;
   int fault_errno(std::uint32_t index);
   void set_fault(std::uint32_t index, const Error& error, bool unreadable);
 
   SourcePtr source_;
   std::shared_ptr<Decoder> decoder_;
   std::uint64_t archive_id_;
+  std::string origin_;
   std::uint64_t begin_ = 0;  // of the archive in the source
   std::string names_;
   std::vector<ZipMember> members_;

@@ -58,11 +58,13 @@ TEST(MountRequestTest, TakesOwnerAndMaskForItself) {
 
 TEST(MountRequestTest, TakesLongOptionsByName) {
   const MountRequest request = with(
-      "views=npy:raw,split=.,cache-size=1G,threads=3,readahead=512,log-file=/tmp/l,log-level=warn,"
+      "views=npy:raw,split=.,cache-size=1G,index-dir=/i,threads=3,readahead=512,log-file=/tmp/"
+      "l,log-level=warn,"
       "foreground,single-thread,nonempty");
   EXPECT_EQ(request.mount.listed, (ViewSet{true, true, false, false, false, false}));
   EXPECT_EQ(request.load.split, '.');
   EXPECT_EQ(request.decoder.cache_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(request.index_directory, "/i");
   EXPECT_EQ(request.mount.threads, 3U);
   EXPECT_EQ(request.mount.readahead_kib, 512U);
   EXPECT_EQ(request.log.file, "/tmp/l");

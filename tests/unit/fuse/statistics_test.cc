@@ -28,7 +28,7 @@ TEST(StatisticsTest, IsJsonWithEveryCount) {
   EXPECT_EQ(json["open_handles"], 2);
   EXPECT_EQ(json["replaced"], false);
   for (const char* key : {"bytes", "cache_hits", "decoded_bytes", "source_reads", "waiting_reads",
-                          "passthrough_opens"}) {
+                          "passthrough_opens", "index_points_loaded", "index_points_saved"}) {
     EXPECT_TRUE(json[key].is_number()) << key;
   }
 }
