@@ -28,7 +28,7 @@ std::string path_in_environment(const char* name) {
 
 // mount(8) and systemd may leave HOME out.
 std::string home() {
-  const std::string home = path_in_environment("HOME");
+  std::string home = path_in_environment("HOME");
   if (!home.empty()) {
     return home;
   }

@@ -77,8 +77,7 @@ std::vector<std::uint64_t> DecodedMember::point_positions(std::uint64_t begin, s
       positions.push_back(at);
     }
     std::ranges::sort(positions);
-    const auto again = std::ranges::unique(positions);
-    positions.erase(again.begin(), again.end());
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
     positions.resize(std::min(positions.size(), most));
   }
   return positions;

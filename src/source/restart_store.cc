@@ -80,6 +80,7 @@ std::vector<StoredFile> list_files(int directory) {
   if (entries == nullptr) {
     return files;  // with no descriptor left there was none to leak
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody else has this DIR
   while (const dirent* entry = ::readdir(entries.get())) {
     struct stat status = {};
     if (is_our_name(entry->d_name) &&

@@ -109,7 +109,7 @@ void check_state(Bytes changes) {
   const auto out = std::make_unique_for_overwrite<std::byte[]>(300000);
   try {
     const auto cursor = saved.codec->resume(point);
-    for (const std::size_t piece : {1, 100000, 199999}) {
+    for (const std::size_t piece : {1U, 100000U, 199999U}) {
       cursor->produce({out.get(), piece});
       if (const auto again = cursor->save()) {
         require(saved.codec->resume(*again)->position() == cursor->position());

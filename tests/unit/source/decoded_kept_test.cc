@@ -179,7 +179,7 @@ TEST_F(DecodedKeptTest, ACutFileChangesNothingButSpeed) {
   for (std::size_t length = 0; length < whole.size(); length += states / 9) {
     lengths.insert(length);
   }
-  for (const std::size_t less : {1, 2, 100}) {
+  for (const std::size_t less : {1U, 2U, 100U}) {
     lengths.insert(whole.size() - less);
   }
   for (const std::size_t length : lengths) {
