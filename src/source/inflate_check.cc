@@ -6,6 +6,7 @@
 #include "source/inflate_check.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 namespace npyfs {
@@ -104,12 +105,16 @@ bool is_safe_state(const inflate_state& state, std::uint64_t position) {
       state.read_in_length < 0 || state.read_in_length > 64 || !has_its_history(state, position)) {
     return false;
   }
+  // The enumeration may hold a value that isn't one of it, and must not be read as one then.
+  std::uint32_t block_state = 0;
+  static_assert(sizeof block_state == sizeof state.block_state);
+  std::memcpy(&block_state, &state.block_state, sizeof block_state);
   // Any block header fits in the buffer, so a part of one leaves room for the rest.
-  const bool in_header = state.block_state == ISAL_BLOCK_HDR;
+  const bool in_header = block_state == ISAL_BLOCK_HDR;
   if (state.tmp_in_size < 0 || state.tmp_in_size > (in_header ? ISAL_DEF_MAX_HDR_SIZE : 0)) {
     return false;
   }
-  switch (state.block_state) {
+  switch (block_state) {
     case ISAL_BLOCK_NEW_HDR:
     case ISAL_BLOCK_HDR:
     case ISAL_BLOCK_INPUT_DONE:
