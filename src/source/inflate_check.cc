@@ -18,8 +18,9 @@ constexpr std::uint32_t kDistances = ISAL_DEF_DIST_SYMBOLS;
 
 // Entries of the tables as ISA-L 2.30 and 2.32 write them. An entry for more bits than the short
 // table is indexed by leads to a group in the long table, as many entries as the bits beyond can
-// choose from. One of no bits is no symbol, whatever else is in it. Another version's tables look
-// wrong here, which costs a decode from further back.
+// choose from. One of no bits is no symbol; of a distance it has no extra bits either, which ISA-L
+// would shift by all the same. Another version's tables look wrong here, which costs a decode from
+// further back.
 struct Group {
   std::uint32_t first;
   std::uint32_t bits;  // of the longest code in it
@@ -68,7 +69,8 @@ bool is_sound_distance(std::uint32_t symbol, std::uint32_t extra_bits) {
 
 bool is_sound_long_distance(std::uint32_t entry) {
   const std::uint32_t bits = entry >> 10;
-  return bits == 0 || (bits <= 15 && is_sound_distance(entry & 31, entry >> 5 & 15));
+  return bits == 0 ? entry < kDistances
+                   : bits <= 15 && is_sound_distance(entry & 31, entry >> 5 & 15);
 }
 
 bool are_sound_distances(const inflate_huff_code_small& code) {
@@ -79,8 +81,9 @@ bool are_sound_distances(const inflate_huff_code_small& code) {
                             is_sound_long_distance);
     }
     const std::uint32_t bits = entry >> 11;
-    return bits == 0 ||
-           (bits <= ISAL_DECODE_SHORT_BITS && is_sound_distance(entry & 31, entry >> 5 & 15));
+    return bits == 0
+               ? entry < kDistances
+               : bits <= ISAL_DECODE_SHORT_BITS && is_sound_distance(entry & 31, entry >> 5 & 15);
   });
 }
 
