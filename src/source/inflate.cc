@@ -34,6 +34,16 @@ struct ImageHeader {
   std::uint32_t kept = 0;
 };
 
+// What was decoded beyond what was asked for.
+std::size_t pending_in(const inflate_state& state) {
+  return static_cast<std::size_t>(state.tmp_out_valid - state.tmp_out_processed);
+}
+
+// Of the last output of a call that failed with `result`, how many bytes may be made up: ISA-L
+// counts a match as output before it sees that it reaches back before the front, and doesn't say
+// how long it was. RFC 1951 3.2.5 has the longest.
+std::size_t wrong_at_end(int result) { return result == ISAL_INVALID_LOOKBACK ? 258 : 0; }
+
 class InflateCursor final : public Cursor {
  public:
   explicit InflateCursor(SourcePtr compressed);
@@ -147,6 +157,13 @@ InflateCursor::Progress InflateCursor::step(std::span<std::byte> dst) {
   const std::size_t produced = dst.size() - state_.avail_out;
   if (result < 0) {
     broken_ = true;
+    const std::size_t wrong = wrong_at_end(result);
+    const std::size_t pending = pending_in(state_);
+    if (wrong >= pending) {
+      state_.tmp_out_valid = state_.tmp_out_processed;
+      return {State::kBroke, produced - std::min(produced, wrong - pending)};
+    }
+    state_.tmp_out_valid -= static_cast<std::int32_t>(wrong);
     return {State::kBroke, produced + drain(dst.subspan(produced))};
   }
   if (state_.block_state == ISAL_BLOCK_FINISH) {
@@ -158,8 +175,7 @@ InflateCursor::Progress InflateCursor::step(std::span<std::byte> dst) {
 // ISA-L decodes up to 64 KiB ahead, so damage may lie behind bytes that are still to be handed out.
 // Calling it again would decode on from the middle of the damaged symbol.
 std::size_t InflateCursor::drain(std::span<std::byte> dst) {
-  const auto pending = static_cast<std::size_t>(state_.tmp_out_valid - state_.tmp_out_processed);
-  const std::size_t count = std::min(pending, dst.size());
+  const std::size_t count = std::min(pending_in(state_), dst.size());
   std::memcpy(dst.data(), &state_.tmp_out_buffer[state_.tmp_out_processed], count);
   state_.tmp_out_processed += static_cast<std::int32_t>(count);
   return count;
@@ -303,8 +319,11 @@ std::size_t inflate_prefix(Bytes compressed, std::span<std::byte> out) {
     state->next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(compressed.data()));
     state->avail_in = static_cast<std::uint32_t>(std::min(piece, kMostOutput));
     compressed = compressed.subspan(state->avail_in);
-    if (isal_inflate(state.get()) < 0 && state->avail_out > 0) {
-      throw_damage("the deflate data is damaged after ", out.size() - state->avail_out,
+    const int result = isal_inflate(state.get());
+    const std::size_t wrong = wrong_at_end(result);
+    if (result < 0 && (state->avail_out > 0 || wrong > pending_in(*state))) {
+      const std::size_t got = out.size() - state->avail_out + pending_in(*state);
+      throw_damage("the deflate data is damaged after ", got - std::min(got, wrong),
                    " decoded bytes");
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include <zlib.h>
@@ -24,7 +25,8 @@ constexpr std::size_t kMostPlain = std::size_t{1} << 20;
 
 struct Reference {
   std::vector<std::byte> plain;
-  bool ended = false;  // the stream is sound up to its end
+  bool ended = false;    // the stream is sound up to its end
+  bool too_far = false;  // it is refused for a match from before its front
 };
 
 Reference zlib_inflate(Bytes compressed) {
@@ -40,6 +42,7 @@ Reference zlib_inflate(Bytes compressed) {
   stream.avail_out = static_cast<uInt>(reference.plain.size());
   reference.ended = inflate(&stream, Z_FINISH) == Z_STREAM_END;
   reference.plain.resize(stream.total_out);
+  reference.too_far = stream.msg != nullptr && std::string_view(stream.msg).ends_with("far back");
   inflateEnd(&stream);
   return reference;
 }
@@ -70,6 +73,11 @@ void decode_like(const Reference& reference, Bytes compressed, std::mt19937& ran
           require(cursor->position() == at + piece);
         }
       }
+    }
+    if (reference.too_far) {  // what ISA-L has for that match is made up
+      std::byte byte{};
+      cursor->produce({&byte, 1});
+      std::abort();
     }
     cursor->finish();
     // ISA-L lets some streams pass that zlib refuses, but never the other way round.

@@ -190,6 +190,75 @@ TEST(InflateTest, DamageIsReachedByteByByteThroughSoundBytesOnly) {
   EXPECT_GE(got.size(), 32768U);
 }
 
+// What zlib makes of a stream up to where it refuses it, and whether it does so for a match that
+// reaches back before the front.
+struct Refused {
+  std::vector<std::byte> sound;
+  bool is_match = false;
+};
+
+Refused refused_by_zlib(std::vector<std::byte> compressed) {
+  Refused result;
+  result.sound.resize(std::size_t{1} << 16);
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, -MAX_WBITS), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(compressed.data());
+  stream.avail_in = static_cast<uInt>(compressed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.sound.data());
+  stream.avail_out = static_cast<uInt>(result.sound.size());
+  inflate(&stream, Z_FINISH);
+  result.is_match = std::string_view(stream.msg == nullptr ? "" : stream.msg).ends_with("far back");
+  result.sound.resize(stream.total_out);
+  inflateEnd(&stream);
+  return result;
+}
+
+std::vector<std::byte> all_that_comes(Cursor& cursor, std::size_t piece, std::size_t most) {
+  std::vector<std::byte> got;
+  std::vector<std::byte> bytes(piece);
+  try {
+    while (got.size() < most) {
+      const std::uint64_t before = cursor.position();
+      try {
+        cursor.produce(bytes);
+      } catch (const Damage&) {
+        got.insert(got.end(), bytes.begin(),
+                   bytes.begin() + static_cast<std::ptrdiff_t>(cursor.position() - before));
+        throw;
+      }
+      got.insert(got.end(), bytes.begin(), bytes.end());
+    }
+  } catch (const Damage&) {
+    // As far as it goes.
+  }
+  return got;
+}
+
+TEST(InflateTest, NothingIsMadeUpForAMatchFromBeforeTheFront) {
+  const std::string text = "weights, weights and more weights; biases, biases and no weights. ";
+  std::mt19937 random(9);
+  int matches = 0;
+  for (int i = 0; i < 30000; ++i) {
+    const auto compressed =
+        deflate_bytes(bytes_of(text), {.strategy = i % 2 == 0 ? Z_FIXED : Z_DEFAULT_STRATEGY});
+    auto damaged = compressed;
+    damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    const Refused reference = refused_by_zlib(damaged);
+    const auto codec = inflate_codec(memory(damaged));
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{4096}}) {
+      const auto got = all_that_comes(*codec->start(), piece, std::size_t{1} << 16);
+      const std::size_t common = std::min(got.size(), reference.sound.size());
+      ASSERT_TRUE(
+          std::ranges::equal(Bytes(got).first(common), Bytes(reference.sound).first(common)));
+      if (reference.is_match) {
+        ++matches;
+        ASSERT_LE(got.size(), reference.sound.size()) << "in pieces of " << piece;
+      }
+    }
+  }
+  EXPECT_GT(matches, 1000);
+}
+
 TEST(InflateTest, BytesAfterTheStreamAreIgnored) {
   const auto plain = weight_bytes(1000);
   auto compressed = deflate_bytes(plain);
