@@ -27,7 +27,9 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 if [ -f /etc/pip.conf ]; then
   cp /etc/pip.conf "$root/etc/"
 fi
-rsync -a --delete --exclude /build --exclude /.git ./ "$root/npyfs/"
+ln -sf /proc/self/mounts "$root/etc/mtab"  # fusermount3 looks into it
+# A file that differs gets the time of now, or what was compiled while it changed here would look up to date.
+rsync -a --no-times --checksum --delete --exclude /build --exclude /.git ./ "$root/npyfs/"
 
 # In a mount namespace of its own, so that no mount is left behind, whatever happens.
 inside() {
