@@ -25,6 +25,11 @@ bool DecodePool::offer(std::function<void()> work) {
   return true;
 }
 
+bool DecodePool::has_idle() const {
+  const std::lock_guard lock(mutex_);
+  return !stopping_ && (threads_.empty() ? most_threads_ > 0 : waiting_.size() < idle_);
+}
+
 void DecodePool::stop() {
   std::vector<std::thread> threads;
   std::deque<std::function<void()>> dropped;

@@ -20,6 +20,9 @@ class DecodePool {
   DecodePool& operator=(const DecodePool&) = delete;
   ~DecodePool() { stop(); }
 
+  // Whether offer would take something now.
+  bool has_idle() const;
+
   // Takes `work` if a thread is idle. Its exceptions end with it; it sees itself as cancelled
   // (cancel.h) once the pool stops.
   bool offer(std::function<void()> work);

@@ -6,6 +6,7 @@
 
 #include "source/decode_shared.h"
 #include "source/decoded_member.h"
+#include "source/run_scope.h"
 
 namespace npyfs {
 namespace {
@@ -83,32 +84,6 @@ std::vector<std::uint64_t> DecodedMember::point_positions(std::uint64_t begin, s
   return positions;
 }
 
-// Ends a run on every way out.
-class DecodedMember::RunScope {
- public:
-  RunScope(DecodedMember& member, Run& run) : member_(member), run_(run) {}
-  RunScope(const RunScope&) = delete;
-  RunScope& operator=(const RunScope&) = delete;
-  ~RunScope() {
-    const std::lock_guard lock(member_.mutex_);
-    if (cursor != nullptr && between_blocks && cursor->position() < member_.size_) {
-      member_.shared_.idle_cursors.park(member_.id_, std::move(cursor));
-    }
-    std::erase(member_.runs_, &run_);
-    for (const auto& [index, slot] : run_.slots) {
-      slot->done = true;
-      slot->changed.notify_all();
-    }
-  }
-
-  std::unique_ptr<Cursor> cursor;
-  bool between_blocks = true;  // the cursor is where a block begins, and sound
-
- private:
-  DecodedMember& member_;
-  Run& run_;
-};
-
 std::unique_ptr<Cursor> DecodedMember::cursor_for(Run& run, Start start) {
   if (start.cursor != nullptr) {
     return std::move(start.cursor);
@@ -153,8 +128,8 @@ std::unique_ptr<Cursor> DecodedMember::resume(Start& start) {
 
 // Decodes up to run.last. `run` is in runs_ already. Returns the wanted block, cut where the stream
 // breaks.
-BlockPtr DecodedMember::carry_out(Run& run, Start start, const Wanted& wanted) {
-  RunScope scope(*this, run);
+BlockPtr DecodedMember::carry_out(RunScope& scope, Start start, const Wanted& wanted) {
+  Run& run = scope.run();
   scope.cursor = cursor_for(run, std::move(start));
   BlockPtr result;
   bool goes_on = true;
@@ -254,6 +229,61 @@ void DecodedMember::store_points() {
 
 bool DecodedMember::store_points_soon() {
   return shared_.pool.offer([self = shared_from_this()] { self->store_points(); });
+}
+
+// A run that waits for an idle thread to carry it out. Readers wait for it already, and don't begin
+// what it was to save them.
+struct DecodedMember::Ahead {
+  Ahead(std::shared_ptr<DecodedMember> owner, std::uint64_t first, std::uint64_t last, Start from)
+      : member(std::move(owner)),
+        run{first, last, true},
+        scope(*member, run),
+        start(std::move(from)) {
+    scope.cursor = std::move(start.cursor);  // parked again if nobody carries it out
+  }
+
+  void carry_out() {
+    start.cursor = std::move(scope.cursor);
+    member->carry_out(scope, std::move(start), {});
+    if (member->shared_.keeper.is_due(member->id_, run.next > member->last_block())) {
+      member->store_points();
+    }
+  }
+
+  const std::shared_ptr<DecodedMember> member;
+  Run run;
+  RunScope scope;
+  Start start;
+};
+
+// Lets an idle thread decode the blocks [first, last]; false if there is none.
+bool DecodedMember::offer(std::uint64_t first, std::uint64_t last) {
+  if (!shared_.pool.has_idle()) {
+    return false;
+  }
+  const std::shared_ptr<Ahead> ahead = begin_ahead(first, last);
+  return ahead == nullptr || shared_.pool.offer([ahead] { ahead->carry_out(); });
+}
+
+// Null if there is nothing to do, or it doesn't start right at one of these blocks: nobody makes a
+// way to what nobody wants yet.
+std::shared_ptr<DecodedMember::Ahead> DecodedMember::begin_ahead(std::uint64_t first,
+                                                                 std::uint64_t last) {
+  const KeptMemberPtr kept = this->kept();
+  const std::lock_guard lock(mutex_);
+  while (first <= last && cached(first)) {
+    ++first;
+  }
+  if (first > last || is_under_way(first) || codec_ == nullptr ||
+      soundness_.is_broken_at(first * kBlockSize)) {
+    return nullptr;
+  }
+  const std::uint64_t begin = first * kBlockSize;
+  Start start = nearest_point(kept, begin);
+  start.cursor = shared_.idle_cursors.take(id_, begin, begin);
+  return start.block() == first
+             ? std::make_shared<Ahead>(shared_from_this(), first, last, std::move(start))
+             : nullptr;
 }
 
 }  // namespace npyfs

@@ -7,6 +7,7 @@
 #include "npyfs/source/cancel.h"
 
 #include "source/decode_shared.h"
+#include "source/run_scope.h"
 
 namespace npyfs {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::uint64_t kMostWhole = std::uint64_t{4} << 20;
 constexpr std::uint64_t kLeastSpacing = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostPoints = 512;
 constexpr std::uint64_t kMostKept = 16;
-constexpr std::uint64_t kBlocksAhead = 2;
+constexpr std::uint64_t kBlocksAhead = 4;
 constexpr std::size_t kMostShares = 8;
 constexpr std::chrono::milliseconds kLookAround{
     20};  // how soon a waiting thread sees it is cancelled
@@ -190,9 +191,9 @@ BlockPtr DecodedMember::find_or_decode(const Wanted& wanted) {
     return wait_for(std::move(lock), *running, wanted.index);
   }
   Run run{start.block(), whole_ ? last_block() : wanted.index};
-  runs_.push_back(&run);
+  RunScope scope(*this, run);
   lock.unlock();
-  BlockPtr block = carry_out(run, std::move(start), wanted);
+  BlockPtr block = carry_out(scope, std::move(start), wanted);
   if (shared_.keeper.is_due(id_, run.next > last_block())) {
     store_points_soon();
   }
@@ -229,44 +230,6 @@ BlockPtr DecodedMember::wait_for(std::unique_lock<std::mutex> lock, Run& run, st
     }
   }
   return slot->block;
-}
-
-// Lets an idle thread decode the blocks [first, last]; false if there is none.
-bool DecodedMember::offer(std::uint64_t first, std::uint64_t last) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (cached(first) || is_under_way(first) || soundness_.is_broken_at(first * kBlockSize)) {
-      return true;
-    }
-  }
-  return shared_.pool.offer(
-      [self = shared_from_this(), first, last] { self->decode_ahead(first, last); });
-}
-
-// Never waits, and starts only where no way has to be made.
-void DecodedMember::decode_ahead(std::uint64_t first, std::uint64_t last) {
-  const KeptMemberPtr kept = this->kept();
-  std::unique_lock lock(mutex_);
-  while (first <= last && cached(first)) {
-    ++first;
-  }
-  if (first > last || is_under_way(first) || codec_ == nullptr ||
-      soundness_.is_broken_at(first * kBlockSize)) {
-    return;
-  }
-  const std::uint64_t begin = first * kBlockSize;
-  Start start = nearest_point(kept, begin);
-  start.cursor = shared_.idle_cursors.take(id_, begin, begin);
-  if (start.block() != first) {
-    return;
-  }
-  Run run{first, last, true};
-  runs_.push_back(&run);
-  lock.unlock();
-  carry_out(run, std::move(start), {});
-  if (shared_.keeper.is_due(id_, run.next > last_block())) {
-    store_points();
-  }
 }
 
 }  // namespace npyfs

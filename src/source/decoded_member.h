@@ -72,7 +72,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
     BlockPtr block;
   };
 
-  // One thread decoding forward; lives on its stack, and in `runs_` while it is under way.
+  // One thread decoding forward, or about to; in `runs_` from its RunScope's begin to its end.
   struct Run {
     std::uint64_t next = 0;  // block being decoded
     std::uint64_t last = 0;
@@ -80,6 +80,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
     std::map<std::uint64_t, std::shared_ptr<Slot>> slots = {};
   };
   class RunScope;
+  struct Ahead;
 
   // Where a run starts: at the cursor, else at the kept point, else at the point in memory; with
   // none of these at the front.
@@ -118,7 +119,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
                                              std::size_t most);
   std::unique_ptr<Cursor> cursor_for(Run& run, Start start);
   std::unique_ptr<Cursor> resume(Start& start);
-  BlockPtr carry_out(Run& run, Start start, const Wanted& wanted);
+  BlockPtr carry_out(RunScope& scope, Start start, const Wanted& wanted);
   BlockPtr decode(Cursor& cursor, std::uint64_t index);
   bool publish(Run& run, const BlockPtr& block, const Wanted& wanted);
   void leave_restart_point(Cursor& cursor);
@@ -126,7 +127,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
   bool store_points_soon();
 
   bool offer(std::uint64_t first, std::uint64_t last);
-  void decode_ahead(std::uint64_t first, std::uint64_t last);
+  std::shared_ptr<Ahead> begin_ahead(std::uint64_t first, std::uint64_t last);
 
   DecodeShared& shared_;
   const std::uint64_t id_;

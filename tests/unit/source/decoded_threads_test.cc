@@ -97,7 +97,9 @@ class DecodedThreadsTest : public testing::Test {
     log_.gate.notify_all();
   }
   static void wait_until(const std::function<bool()>& holds) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!holds()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), patience);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -187,9 +189,19 @@ TEST_F(DecodedThreadsTest, AForwardReaderGetsTheNextBlocksDecodedAhead) {
   read_bytes(*source, 0, 1000);
   EXPECT_EQ(decoder.counts().decoded_blocks, 1U) << "one block is no direction yet";
   read_bytes(*source, kBlock, 1000);
-  wait_until([&] { return decoder.counts().decoded_ahead == 2; });
-  EXPECT_TRUE(source->at_hand(2 * kBlock, 2 * kBlock));
-  EXPECT_EQ(decoder.counts().decoded_blocks, 4U);
+  wait_until([&] { return decoder.counts().decoded_ahead == 4; });
+  EXPECT_TRUE(source->at_hand(2 * kBlock, 4 * kBlock));
+  EXPECT_EQ(decoder.counts().decoded_blocks, 6U);
+}
+
+TEST_F(DecodedThreadsTest, AForwardReaderWaitsForTheThreadAheadAndDoesNotForestallIt) {
+  for (int i = 0; i < 20; ++i) {
+    Decoder decoder({.cache_bytes = 64 * kMiB, .threads = 1});
+    const SourcePtr source = open(decoder);
+    read_through(*source, kBlock);
+    EXPECT_EQ(decoder.counts().decoded_blocks, 40U);
+    EXPECT_GE(decoder.counts().decoded_ahead, 20U);
+  }
 }
 
 TEST_F(DecodedThreadsTest, DecodingAheadEndsWithTheDecoder) {
