@@ -82,18 +82,20 @@ def say(line, samples):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("npyfs")
-    p.add_argument("--quick", action="store_true", help="small inputs and fewer kinds: under two minutes")
+    p.add_argument("--quick", action="store_true", help="small inputs, fewer kinds, peers on the main lines only: under two minutes")
     p.add_argument("--only", default="", help="lines whose title contains this")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("build/bench"))
     o = p.parse_args()
-    o.stored, o.deflated, o.many = (128 * MIB, 24 * MIB, 20000) if o.quick else (512 * MIB, 256 * MIB, 100000)
+    o.stored, o.deflated, o.many = (128 * MIB, 64 * MIB, 20000) if o.quick else (512 * MIB, 256 * MIB, 100000)
 
     npyfs = os.path.abspath(o.npyfs)
     place = bench_inputs.make(o.work, o.stored, o.deflated, o.many)
     if not o.quick and not (place / "million.npz").exists():
         bench_inputs.write_many(place / "million.npz", 1000000, 0)
     lines = [line for line in plan(place, o) if o.only in line.title]
+    if o.quick:
+        lines = [bench_plan.without_peers(line) for line in lines]
     tree = Tree(o.many)
     try:
         results = bench_plan.run(bench_plan.Bench(npyfs, place, tree, 3 if o.quick else bench_plan.LIMIT_SECONDS), lines, o.rounds, say)
