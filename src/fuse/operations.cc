@@ -90,6 +90,8 @@ void op_init(void* user_data, fuse_conn_info* connection) {
   want(FUSE_CAP_READDIRPLUS, true);
   want(FUSE_CAP_READDIRPLUS_AUTO, false);
   want(FUSE_CAP_AUTO_INVAL_DATA, false);
+  // With it, who is killed in a direct read hangs until that is answered.
+  want(FUSE_CAP_ASYNC_DIO, false);
   want(FUSE_CAP_EXPLICIT_INVAL_DATA, true);
   want(FUSE_CAP_PARALLEL_DIROPS, true);
   // Decoding takes its time, so more reads may be under way than the default allows.

@@ -176,6 +176,18 @@ def test_who_waits_for_what_a_killed_reader_had_asked_for_gets_it(mount, home):
 
 
 @pytest.mark.timeout(120)
+def test_a_direct_read_can_be_killed(mount, home):
+    write_large(home / "x.npz", [("big.npy", Large(8192, noise=64), DEFLATE)])  # 128 GiB
+    m = mount(home / "x.npz")
+    reader = subprocess.Popen(["dd", f"if={m.path}/big.raw", "iflag=direct", "bs=1M", "count=1",
+                               f"skip={8000 * SEGMENT >> 20}", "of=/dev/null"], stderr=subprocess.DEVNULL)
+    mounting.eventually(lambda: m.stats()["waiting_reads"] > 0, "the long read is under way")
+    reader.kill()
+    reader.wait(20)
+    mounting.eventually(lambda: m.stats()["waiting_reads"] == 0, "the decoding for it has ended")
+
+
+@pytest.mark.timeout(120)
 def test_an_unmount_ends_what_is_decoded_for_nobody(mount, home):
     write_large(home / "x.npz", [("big.npy", Large(8192, noise=64), DEFLATE)])  # 128 GiB
     m = mount(home / "x.npz")
