@@ -80,11 +80,18 @@ class Mounted:
 
     def memory(self):
         """Bytes that are the daemon's own: pages of the archive, lent by a mapping, don't count."""
+        return self._status("RssAnon:", "RssShmem:")
+
+    def highest(self):
+        """The most bytes it ever had, from its start on; those that aren't its own count, too."""
+        return self._status("VmHWM:")
+
+    def _status(self, *names):
         try:
             lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         except OSError:
             return 0
-        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(("RssAnon:", "RssShmem:")))
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(names))
 
     def _watch(self):
         while not self.stop.wait(0.1):

@@ -57,13 +57,12 @@ class Bench:
         command = bench_mounts.command_for(system, self.npyfs, line.options)
         with Mounted(command, line.archive, limit) as mount:
             if line.work == "mount":
-                result = {"value": mount.seconds, "cpu": mount.at_start, "peak": 0, "held": mount.memory()}
+                result = {"value": mount.seconds, "cpu": mount.at_start, "peak": mount.highest(), "held": mount.memory()}
             else:
                 paths = [f"{mount.directory}/{name}" for name in line.files] or [mount.directory]
                 done = read(line.work, *paths, *line.arguments, limit_seconds=limit)
                 result = {"value": self._value(line, done), "cpu": done["cpu"] + mount.cpu() - mount.at_start}
-        result["peak"] = mount.peak
-        return result
+        return {"peak": mount.peak, **result}
 
     @staticmethod
     def _value(line, done):
