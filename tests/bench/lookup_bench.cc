@@ -70,7 +70,8 @@ void listing(benchmark::State& state) {
     int entries = 0;
     tree.list(Tree::kRoot, static_cast<std::uint64_t>(state.range(0)),
               [&](const Tree::Entry& entry) {
-                benchmark::DoNotOptimize(entry.inode);
+                Inode inode = entry.inode;
+                benchmark::DoNotOptimize(inode);
                 return ++entries < 100;
               });
   }
