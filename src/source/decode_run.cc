@@ -126,18 +126,19 @@ std::unique_ptr<Cursor> DecodedMember::resume(Start& start) {
   return nullptr;
 }
 
-// Decodes up to run.last. `run` is in runs_ already. Returns the wanted block, cut where the stream
+// Decodes up to the run's last block and ends it. Returns the wanted block, cut where the stream
 // breaks.
-BlockPtr DecodedMember::carry_out(RunScope& scope, Start start, const Wanted& wanted) {
-  Run& run = scope.run();
-  scope.cursor = cursor_for(run, std::move(start));
+BlockPtr DecodedMember::carry_out(std::unique_ptr<RunScope> scope, Start start,
+                                  const Wanted& wanted) {
+  Run& run = scope->run();
+  scope->cursor = cursor_for(run, std::move(start));
   BlockPtr result;
   bool goes_on = true;
   while (goes_on) {
     throw_if_cancelled();
     const std::uint64_t index = run.next;  // only this thread changes it
-    scope.between_blocks = false;
-    const BlockPtr block = decode(*scope.cursor, index);
+    scope->between_blocks = false;
+    const BlockPtr block = decode(*scope->cursor, index);
     if (index == wanted.index) {
       result = block;
     }
@@ -145,8 +146,8 @@ BlockPtr DecodedMember::carry_out(RunScope& scope, Start start, const Wanted& wa
     const bool is_sound = block->size() == end_of(index) - index * kBlockSize;
     goes_on = publish(run, block, wanted) && is_sound;
     if (is_sound) {
-      leave_restart_point(*scope.cursor);
-      scope.between_blocks = true;
+      leave_restart_point(*scope->cursor);
+      scope->between_blocks = true;
     }
   }
   return result;
@@ -237,14 +238,14 @@ struct DecodedMember::Ahead {
   Ahead(std::shared_ptr<DecodedMember> owner, std::uint64_t first, std::uint64_t last, Start from)
       : member(std::move(owner)),
         run{first, last, true},
-        scope(*member, run),
+        scope(std::make_unique<RunScope>(*member, run)),
         start(std::move(from)) {
-    scope.cursor = std::move(start.cursor);  // parked again if nobody carries it out
+    scope->cursor = std::move(start.cursor);  // parked again if nobody carries it out
   }
 
   void carry_out() {
-    start.cursor = std::move(scope.cursor);
-    member->carry_out(scope, std::move(start), {});
+    start.cursor = std::move(scope->cursor);
+    member->carry_out(std::move(scope), std::move(start), {});
     if (member->shared_.keeper.is_due(member->id_, run.next > member->last_block())) {
       member->store_points();
     }
@@ -252,7 +253,7 @@ struct DecodedMember::Ahead {
 
   const std::shared_ptr<DecodedMember> member;
   Run run;
-  RunScope scope;
+  std::unique_ptr<RunScope> scope;
   Start start;
 };
 

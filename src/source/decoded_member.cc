@@ -191,9 +191,9 @@ BlockPtr DecodedMember::find_or_decode(const Wanted& wanted) {
     return wait_for(std::move(lock), *running, wanted.index);
   }
   Run run{start.block(), whole_ ? last_block() : wanted.index};
-  RunScope scope(*this, run);
+  auto scope = std::make_unique<RunScope>(*this, run);
   lock.unlock();
-  BlockPtr block = carry_out(scope, std::move(start), wanted);
+  BlockPtr block = carry_out(std::move(scope), std::move(start), wanted);
   if (shared_.keeper.is_due(id_, run.next > last_block())) {
     store_points_soon();
   }

@@ -119,7 +119,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
                                              std::size_t most);
   std::unique_ptr<Cursor> cursor_for(Run& run, Start start);
   std::unique_ptr<Cursor> resume(Start& start);
-  BlockPtr carry_out(RunScope& scope, Start start, const Wanted& wanted);
+  BlockPtr carry_out(std::unique_ptr<RunScope> scope, Start start, const Wanted& wanted);
   BlockPtr decode(Cursor& cursor, std::uint64_t index);
   bool publish(Run& run, const BlockPtr& block, const Wanted& wanted);
   void leave_restart_point(Cursor& cursor);
