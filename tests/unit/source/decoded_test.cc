@@ -8,6 +8,7 @@
 #include "npyfs/source/inflate.h"
 
 #include "support/deflate_bytes.h"
+#include "support/reading.h"
 
 namespace npyfs {
 namespace {
@@ -37,22 +38,6 @@ struct Member {
 
 Member weights(std::size_t size, unsigned seed = 1) { return {.plain = weight_bytes(size, seed)}; }
 Member sparse(std::size_t size, unsigned seed = 1) { return {.plain = sparse_bytes(size, seed)}; }
-
-void read_through(const Source& source, std::size_t piece = 128 << 10) {
-  std::vector<std::byte> bytes(piece);
-  for (std::uint64_t at = 0; at < source.size(); at += piece) {
-    source.read(at, std::span(bytes).first(std::min<std::uint64_t>(piece, source.size() - at)));
-  }
-}
-
-int errno_of(const Source& source, std::uint64_t offset, std::size_t length) {
-  try {
-    read_bytes(source, offset, length);
-    return 0;
-  } catch (const Error& error) {
-    return error.errno_value();
-  }
-}
 
 TEST(DecodedTest, ReadsAnyRange) {
   Decoder decoder(readers_only());

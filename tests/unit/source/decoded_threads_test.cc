@@ -9,6 +9,7 @@
 #include "npyfs/source/decoded.h"
 
 #include "support/deflate_bytes.h"
+#include "support/reading.h"
 
 namespace npyfs {
 namespace {
@@ -18,22 +19,6 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 Decoder::Options readers_only(std::uint64_t cache_bytes = 64 * kMiB) {
   return {.cache_bytes = cache_bytes, .threads = 0};
-}
-
-void read_through(const Source& source, std::size_t piece = 128 << 10) {
-  std::vector<std::byte> bytes(piece);
-  for (std::uint64_t at = 0; at < source.size(); at += piece) {
-    source.read(at, std::span(bytes).first(std::min<std::uint64_t>(piece, source.size() - at)));
-  }
-}
-
-int errno_of(const Source& source, std::uint64_t offset, std::size_t length) {
-  try {
-    read_bytes(source, offset, length);
-    return 0;
-  } catch (const Error& error) {
-    return error.errno_value();
-  }
 }
 
 // Decodes to `plain` itself; has no restart points. Counts, and may be made to wait before a block.
