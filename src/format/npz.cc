@@ -52,7 +52,7 @@ class Npz::Headers {
       }
       set_image(index, head.first(header_size), size);
     } catch (const Error& e) {
-      set(index, unreadable_image(e), std::nullopt);
+      set(index, unreadable_image(e));
     }
     return 0;
   }
@@ -71,15 +71,18 @@ class Npz::Headers {
         return;
       }
     }
-    set(index, describe_image(header, size), std::move(print));
+    ArrayInfo info = describe_image(header, size);
+    const std::lock_guard lock(mutex_);
+    const auto [known, is_new] = known_.try_emplace(std::move(print), kNoArray);
+    if (is_new) {  // another thread may have described one like it meanwhile
+      known->second = npz_.add_info(std::move(info));
+    }
+    npz_.info_of_[index] = known->second;
   }
 
-  void set(std::uint32_t index, ArrayInfo info, std::optional<std::string> print) {
+  void set(std::uint32_t index, ArrayInfo info) {
     const std::lock_guard lock(mutex_);
     npz_.info_of_[index] = npz_.add_info(std::move(info));
-    if (print) {
-      known_.emplace(std::move(*print), npz_.info_of_[index]);
-    }
   }
 
   Npz& npz_;
