@@ -55,7 +55,7 @@ FuseSetup FuseSetup::here() {
   return setup;
 }
 
-void check_fuse(const FuseSetup& setup, bool allow_others, bool auto_unmount) {
+void check_fuse(const FuseSetup& setup, bool allow_others) {
   if (::access(setup.device.c_str(), F_OK) != 0) {
     throw_error(ENODEV, setup.device +
                             ": there is no FUSE here; 'apt install fuse3' and 'modprobe fuse' "
@@ -71,11 +71,10 @@ void check_fuse(const FuseSetup& setup, bool allow_others, bool auto_unmount) {
                 "mounting isn't permitted here; start the container with --device /dev/fuse "
                 "--cap-add SYS_ADMIN, or use 'npyfs extract', which does without");
   }
-  if ((!setup.may_mount || auto_unmount) && !setup.has_fusermount) {
+  if (!setup.may_mount && !setup.has_fusermount) {
     throw_error(ENOENT,
-                std::string("there is no fusermount3, which ") +
-                    (setup.may_mount ? "auto_unmount needs" : "mounts for other users than root") +
-                    "; 'apt install fuse3' brings it");
+                "there is no fusermount3, which mounts for other users than root; 'apt install "
+                "fuse3' brings it");
   }
   if (allow_others && !setup.is_root && !allows_others(setup.configuration)) {
     throw_error(EPERM, "allow_other isn't permitted to users; a line 'user_allow_other' in " +

@@ -18,7 +18,7 @@ struct FuseSetup {
 };
 
 // Throws Error, with the way out, if mounting can't work. `allow_others`: allow_other or allow_root
-// is wanted. `auto_unmount` needs fusermount3 even as root.
-void check_fuse(const FuseSetup& setup, bool allow_others, bool auto_unmount);
+// is wanted.
+void check_fuse(const FuseSetup& setup, bool allow_others);
 
 }  // namespace npyfs

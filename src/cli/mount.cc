@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include <malloc.h>
@@ -12,6 +13,7 @@
 #include "npyfs/fuse/detach.h"
 #include "npyfs/fuse/serve.h"
 
+#include "cli/auto_unmount.h"
 #include "cli/command.h"
 #include "cli/fuse_setup.h"
 #include "cli/index_directory.h"
@@ -27,12 +29,13 @@ constexpr std::size_t kMostWarnings = 5;
 
 constexpr const char* kMountFooter =
     "options of -o:\n"
-    "  allow_other, allow_root, default_permissions, auto_unmount, noexec, nosuid, nodev,\n"
-    "  noatime, max_read=N, fsname=NAME, subtype=NAME as FUSE has them; uid=N, gid=N and\n"
-    "  umask=MASK change what files show; nonempty mounts over a directory that isn't empty;\n"
-    "  follow shows symbolic links that lead out of the source even to other users. Every long\n"
-    "  option works too, as fstab needs it: views=npy:raw, dtype=*.w=bfloat16:*.b=float8_e5m2,\n"
-    "  cache-size=1G. A comma in a value is written \\, there, a colon in a list \\: likewise.\n"
+    "  allow_other, allow_root, default_permissions, noexec, nosuid, nodev, noatime,\n"
+    "  max_read=N, fsname=NAME, subtype=NAME as FUSE has them; uid=N, gid=N and umask=MASK\n"
+    "  change what files show; auto_unmount takes the mount away when its program is killed;\n"
+    "  nonempty mounts over a directory that isn't empty; follow shows symbolic links that lead\n"
+    "  out of the source even to other users. Every long option works too, as fstab needs it:\n"
+    "  views=npy:raw, dtype=*.w=bfloat16:*.b=float8_e5m2, cache-size=1G. A comma in a value is\n"
+    "  written \\, there, a colon in a list \\: likewise.\n"
     "  What else mount(8) and fstab know (ro, rw, user, nofail, _netdev, ...) is accepted.\n"
     "\n"
     "Exit status: 0 once the mount answers, 1 if it failed, 2 for wrong usage.";
@@ -69,6 +72,10 @@ void return_free_memory() {
 
 int mount_and_serve(const MountRequest& request, const MountPoint& mount_point, std::ostream& err,
                     const std::function<void()>& detach) {
+  std::optional<AutoUnmount> auto_unmount;
+  if (request.auto_unmount) {
+    auto_unmount.emplace(mount_point.path());
+  }
   Decoder::Options decoding = request.decoder;
   decoding.store = open_index(request.index_directory, err);
   auto decoder = std::make_shared<Decoder>(decoding);
@@ -90,13 +97,11 @@ int mount_and_serve(const MountRequest& request, const MountPoint& mount_point, 
 
 int mount(MountRequest request, std::ostream& err) {
   settle(request);
-  const std::vector<std::string>& kernel = request.mount.kernel_options;
-  const bool auto_unmount = std::ranges::find(kernel, "auto_unmount") != kernel.end();
   std::error_code error;
   if (!std::filesystem::exists(request.source, error)) {
     throw_system(error ? error.value() : ENOENT, request.source);
   }
-  check_fuse(FuseSetup::here(), request.allow_others, auto_unmount);
+  check_fuse(FuseSetup::here(), request.allow_others);
   const MountPoint mount_point(request.mountpoint, request.source, request.nonempty);
   raise_file_limit();
   if (request.foreground) {

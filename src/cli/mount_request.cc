@@ -90,15 +90,14 @@ constexpr FlagOption kFlagOptions[] = {
     {"debug", [](MountRequest& r) { r.mount.debug = true; }},
     {"single-thread", [](MountRequest& r) { r.mount.single_threaded = true; }},
     {"nonempty", [](MountRequest& r) { r.nonempty = true; }},
+    {"auto_unmount", [](MountRequest& r) { r.auto_unmount = true; }},
     {"follow", [](MountRequest& r) { r.follow = true; }},
 };
 
 // For libfuse and the kernel, as they stand.
-constexpr std::array<std::string_view, 10> kKernelFlags = {
-    "allow_other",  "allow_root", "default_permissions",
-    "auto_unmount", "noexec",     "exec",
-    "nosuid",       "nodev",      "noatime",
-    "atime"};
+constexpr std::array<std::string_view, 9> kKernelFlags = {
+    "allow_other", "allow_root", "default_permissions", "noexec", "exec", "nosuid", "nodev",
+    "noatime",     "atime"};
 constexpr std::array<std::string_view, 7> kKernelValues = {
     "fsname", "subtype", "max_read", "context", "fscontext", "defcontext", "rootcontext"};
 

@@ -25,6 +25,7 @@ struct MountRequest {
   LogOptions log;
   bool foreground = false;
   bool nonempty = false;
+  bool auto_unmount = false;  // when the daemon is killed
   bool follow = false;        // links that lead out of the source, whoever may look
   bool allow_others = false;  // allow_other or allow_root
 };

@@ -1,11 +1,13 @@
 """Sources that change under the mount, and daemons and mount points in trouble."""
 
+import concurrent.futures
 import mmap
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -237,13 +239,61 @@ def test_a_killed_daemon_leaves_a_mount_point_that_umount_clears(mount, npyfs, h
     assert np.array_equal(np.load(again.path / "x.npy"), A)
 
 
-def test_auto_unmount_leaves_no_dead_mount_point(mount, home):
+@pytest.fixture
+def auto_unmounted(mount, home):
+    """A mount whose daemon is to be killed."""
     np.savez(home / "x.npz", x=A)
     m = mount(home / "x.npz", "-o", "auto_unmount")
-    os.kill(m.pid, signal.SIGKILL)
-    m.wait()
-    mounting.eventually(lambda: str(m.path) not in mounting.mounts(), "unmounted")
     m.expected_status = -signal.SIGKILL
+    return m
+
+
+def test_auto_unmount_leaves_no_dead_mount_point(auto_unmounted):
+    os.kill(auto_unmounted.pid, signal.SIGKILL)
+    mounting.eventually(lambda: str(auto_unmounted.path) not in mounting.mounts(), "unmounted")
+
+
+def test_auto_unmount_works_while_other_mounts_come_and_go(mount, npyfs, home):
+    np.savez(home / "x.npz", x=A)
+    over = threading.Event()
+
+    def come_and_go(other):
+        while not over.is_set():
+            npyfs.ok("mount", home / "x.npz", other)
+            npyfs.ok("umount", other)
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        others = [pool.submit(come_and_go, home / f"other{n}") for n in range(2)]
+        try:
+            for round_ in range(10):
+                m = mount(home / "x.npz", "-o", "auto_unmount", point=home / f"killed{round_}")
+                os.kill(m.pid, signal.SIGKILL)
+                m.expected_status = -signal.SIGKILL
+                mounting.eventually(lambda path=str(m.path): path not in mounting.mounts(), "unmounted")
+        finally:
+            over.set()
+        for other in others:
+            other.result()
+
+
+def test_auto_unmount_takes_away_what_is_still_in_use(auto_unmounted):
+    descriptor = os.open(auto_unmounted.path / "x.npy", os.O_RDONLY)
+    os.kill(auto_unmounted.pid, signal.SIGKILL)
+    mounting.eventually(lambda: str(auto_unmounted.path) not in mounting.mounts(), "unmounted")
+    assert mounting.errno_name(os.close, descriptor) == "ENOTCONN"
+
+
+def test_auto_unmount_leaves_another_mount_alone(mount, npyfs, home):
+    """Who unmounted by hand and mounted anew at that place keeps it."""
+    np.savez(home / "x.npz", x=A)
+    m = mount(home / "x.npz", "-o", "auto_unmount")
+    watchers = mounting.children(of=m.pid)
+    assert len(watchers) == 1
+    npyfs.command("umount", "-l", m.path)
+    again = mount(home / "x.npz", point=m.path)
+    m.wait()
+    mounting.eventually(lambda: not mounting.command_line(watchers[0]), "the watcher has ended")
+    assert np.array_equal(np.load(again.path / "x.npy"), A)
 
 
 def test_a_missing_mount_point_is_made_and_removed_again(mount, home):

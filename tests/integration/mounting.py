@@ -17,10 +17,10 @@ SUSPICIOUS = re.compile(r"error|warning|critical|exception|assert|terminate|abor
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def children():
-    """Process ids of our children, ended ones too."""
+def children(of="self"):
+    """Process ids of the children of a process, ended ones too; of ours if no other is named."""
     found = []
-    for task in pathlib.Path("/proc/self/task").iterdir():
+    for task in pathlib.Path(f"/proc/{of}/task").iterdir():
         with contextlib.suppress(FileNotFoundError):
             found += [int(pid) for pid in (task / "children").read_text().split()]
     return found
@@ -172,7 +172,8 @@ class Mount:
 
     def _daemon(self, before):
         """The process that serves the mount."""
-        new = [pid for pid in children() if pid not in before and self.program.binary.encode() in command_line(pid)]
+        words = {os.fsencode(self.program.binary), os.fsencode(self.path)}
+        new = [pid for pid in children() if pid not in before and words <= set(command_line(pid))]
         assert len(new) == 1, f"{len(new)} daemons for one mount"
         return new[0]
 

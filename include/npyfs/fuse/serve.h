@@ -20,7 +20,7 @@ struct MountOptions {
   std::string source;      // absolute path; shown as the filesystem's name
   std::string mountpoint;  // absolute path of an existing directory
   // What libfuse and the kernel are to be told besides "ro", the name and the type: "allow_other",
-  // "auto_unmount", "noexec", "max_read=131072" … no commas inside.
+  // "noexec", "max_read=131072" … no commas inside.
   std::vector<std::string> kernel_options;
   bool debug = false;  // every request to stderr
   bool single_threaded = false;

@@ -35,15 +35,15 @@ class FuseSetupTest : public testing::Test {
 };
 
 TEST_F(FuseSetupTest, IsContentWithWhatIsNeeded) {
-  EXPECT_NO_THROW(check_fuse(user(), false, true));
-  EXPECT_NO_THROW(check_fuse(root(), true, true));
+  EXPECT_NO_THROW(check_fuse(user(), false));
+  EXPECT_NO_THROW(check_fuse(root(), true));
 }
 
 TEST_F(FuseSetupTest, TellsHowToGetTheDevice) {
   FuseSetup setup = root();
   setup.device = dir_.path("none");
   EXPECT_THAT(
-      [&] { check_fuse(setup, false, false); },
+      [&] { check_fuse(setup, false); },
       ThrowsMessage<Error>(AllOf(HasSubstr("apt install fuse3"), HasSubstr("--device /dev/fuse"),
                                  HasSubstr("npyfs extract"))));
 }
@@ -51,28 +51,26 @@ TEST_F(FuseSetupTest, TellsHowToGetTheDevice) {
 TEST_F(FuseSetupTest, TellsRootInAContainerWhatItLacks) {
   FuseSetup setup = root();
   setup.may_mount = false;
-  EXPECT_THAT([&] { check_fuse(setup, false, false); },
+  EXPECT_THAT([&] { check_fuse(setup, false); },
               ThrowsMessage<Error>(HasSubstr("--cap-add SYS_ADMIN")));
 }
 
 TEST_F(FuseSetupTest, TellsUsersToInstallFusermount) {
   FuseSetup setup = user();
   setup.has_fusermount = false;
-  EXPECT_THAT([&] { check_fuse(setup, false, false); },
+  EXPECT_THAT([&] { check_fuse(setup, false); },
               ThrowsMessage<Error>(HasSubstr("apt install fuse3")));
   setup.may_mount = true;
-  EXPECT_NO_THROW(check_fuse(setup, false, false));
-  EXPECT_THAT([&] { check_fuse(setup, false, true); },
-              ThrowsMessage<Error>(HasSubstr("auto_unmount")));
+  EXPECT_NO_THROW(check_fuse(setup, false));
 }
 
 TEST_F(FuseSetupTest, LetsOthersInOnlyIfTheConfigurationSaysSo) {
-  EXPECT_THAT([&] { check_fuse(user(), true, false); },
+  EXPECT_THAT([&] { check_fuse(user(), true); },
               ThrowsMessage<Error>(HasSubstr("user_allow_other")));
   dir_.write("fuse.conf", bytes_of("#user_allow_other\nmount_max = 1000\n"));
-  EXPECT_THROW(check_fuse(user(), true, false), Error);
+  EXPECT_THROW(check_fuse(user(), true), Error);
   dir_.write("fuse.conf", bytes_of("mount_max = 1000\n  user_allow_other \n"));
-  EXPECT_NO_THROW(check_fuse(user(), true, false));
+  EXPECT_NO_THROW(check_fuse(user(), true));
 }
 
 }  // namespace

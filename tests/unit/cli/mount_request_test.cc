@@ -48,6 +48,12 @@ TEST(MountRequestTest, DropsWhatOnlyConcernsMount8) {
       IsEmpty());
 }
 
+TEST(MountRequestTest, UnmountsAfterAKilledDaemonItself) {
+  EXPECT_FALSE(with("ro").auto_unmount);
+  EXPECT_TRUE(with("auto_unmount").auto_unmount);
+  EXPECT_THAT(with("auto_unmount").mount.kernel_options, IsEmpty());
+}
+
 TEST(MountRequestTest, TakesOwnerAndMaskForItself) {
   const MountRequest request = with("uid=1000,gid=100,umask=077");
   EXPECT_EQ(request.mount.uid, 1000U);
