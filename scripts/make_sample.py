@@ -28,6 +28,8 @@ def floats(count, value):
 
 
 def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: make_sample.py FILE")
     members = {
         "token_embedding.npy": npy("<f4", (1000, 64), floats(64000, lambda i: i // 64 + (i % 64) / 64)),
         "blocks/0/attn_q.npy": npy("<f4", (64, 32), floats(2048, lambda i: math.sin(i)), fortran_order=True),

@@ -26,9 +26,9 @@ DtypeFrom told_by(const Sidecar& sidecar) {
 // Compares the bytes there are with what the header wants.
 void check_data_size(ArrayInfo& info, std::uint64_t available) {
   if (available < info.nbytes) {
-    info.error.emplace(
-        EIO, text_of("the data is cut short: shape ", shape_text(info.shape), " of ",
-                     type_text(info), " needs ", info.nbytes, " bytes, ", available, " are there"));
+    info.error.emplace(EIO, text_of("the data is cut short: shape ", shape_text(info.shape), " of ",
+                                    type_text(info), " needs ", info.nbytes, " bytes, ", available,
+                                    " are there; fetch or write it again"));
     info.damaged = true;
     info.notes.emplace_back("truncated");
     return;

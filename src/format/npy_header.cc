@@ -175,7 +175,9 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
   const unsigned major = in.u8();
   const unsigned minor = in.u8();
   if (major < 1 || major > 3 || minor != 0) {
-    throw_unsupported(".npy version ", major, ".", minor, "; known are 1.0, 2.0 and 3.0");
+    throw_unsupported(
+        ".npy version ", major, ".", minor,
+        "; known are 1.0, 2.0 and 3.0: damaged, or written by a NumPy newer than npyfs");
   }
   if (major > 1 && in.remaining() < 4) {
     throw_corrupt("the .npy image ends after ", first_bytes.size(),
@@ -183,7 +185,8 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
   }
   const std::uint64_t length = major == 1 ? in.u16() : in.u32();
   if (length > kMaxNpyHeader) {
-    throw_corrupt("header length ", length, " passes the limit of ", kMaxNpyHeader, " bytes");
+    throw_corrupt("header length ", length, " passes the limit of ", kMaxNpyHeader,
+                  " bytes; fetch or write it again");
   }
   return prefix_size(static_cast<std::uint8_t>(major)) + length;
 }

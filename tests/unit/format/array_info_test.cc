@@ -41,7 +41,8 @@ TEST(ArrayInfoTest, DataThatIsCutIsDamageWithNumbers) {
   EXPECT_TRUE(info.damaged);
   EXPECT_FALSE(info.has_views());
   EXPECT_STREQ(info.error->what(),
-               "the data is cut short: shape (2, 3) of float32 needs 24 bytes, 18 are there");
+               "the data is cut short: shape (2, 3) of float32 needs 24 bytes, 18 are there; fetch "
+               "or write it again");
   EXPECT_THAT(info.notes, ElementsAre("truncated"));
 }
 

@@ -229,7 +229,8 @@ TEST(NpyHeaderTest, AHugeLengthIsRefusedBeforeAnythingIsRead) {
   std::string bytes = image("", 2);
   bytes.replace(8, 4, "\xF0\xFF\xFF\xFF");
   EXPECT_THAT([&] { read_npy_header(*memory(bytes)); },
-              ThrowsMessage<Error>(HasSubstr("length 4294967280 passes the limit of 16777216")));
+              ThrowsMessage<Error>(
+                  HasSubstr("length 4294967280 passes the limit of 16777216 bytes; fetch")));
 }
 
 TEST(NpyHeaderTest, ALengthPastTheEndIsRefusedWithNumbers) {

@@ -116,7 +116,7 @@ TEST_F(MetaTest, OfAnArrayThatIsCut) {
       R"({"npyfs": 1, "name": "c", "dtype": "float32", "dtype_from": "header", "descr": "<f4", )"
       R"("shape": [2, 3], "fortran_order": true, "itemsize": 4, "size": 6, "nbytes": 24, )"
       R"("data_offset": 128, "npy_version": "1.0", "files": {"npy": 146}, "notes": ["truncated"], )"
-      R"("error": "the data is cut short: shape (2, 3) of float32 needs 24 bytes, 18 are there"})"
+      R"("error": "the data is cut short: shape (2, 3) of float32 needs 24 bytes, 18 are there; fetch or write it again"})"
       "\n");
 }
 
