@@ -10,6 +10,7 @@
 
 #include "npyfs/base/error.h"
 #include "npyfs/base/text.h"
+#include "npyfs/source/axis_order.h"
 #include "npyfs/source/cancel.h"
 #include "npyfs/source/compose.h"
 
@@ -344,8 +345,16 @@ void Walk::note(const std::string& what) {
 PickledArrays find_arrays(const Pickle& pickle) { return Walk(pickle).run(); }
 
 SourcePtr array_data(const PickledArray& array, const SourcePtr& source) {
-  return byte_text(slice(source, array.data.offset, array.data.length), array.data.form,
-                   array.nbytes);
+  SourcePtr data =
+      byte_text(slice(source, array.data.offset, array.data.length), array.data.form, array.nbytes);
+  if (array.axes.empty()) {
+    return data;
+  }
+  Shape stored(array.shape.size());
+  for (std::size_t axis = 0; axis < stored.size(); ++axis) {
+    stored[array.axes[axis]] = array.shape[axis];
+  }
+  return reorder_axes(std::move(data), stored, array.axes, array.dtype->itemsize);
 }
 
 }  // namespace npyfs

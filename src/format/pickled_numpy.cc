@@ -1,5 +1,6 @@
 // An array is a call of _reconstruct, which makes an empty one, and a state (version, shape, dtype,
-// is Fortran, data), from protocol 5 on a call of _frombuffer(data, dtype, shape, order); a scalar
+// is Fortran, data), from protocol 5 on a call of _frombuffer(data, dtype, shape, order), where
+// NumPy 2.3 and later may say of the order that it is 'K' and which axes a transpose gave; a scalar
 // is a call of scalar(dtype, data). Protocols below 3 have no bytes: data is _codecs.encode(text,
 // 'latin1'). All of it in numpy/_core/src/multiarray/methods.c and scalartypes.c.src.
 #include "format/pickled_numpy.h"
@@ -73,8 +74,14 @@ NumpyValue PickledNumpy::from_state(PickleId state) {
 
 NumpyValue PickledNumpy::from_buffer(PickleId arguments) {
   const auto parts = tuple(arguments, 3);
-  const bool fortran = parts.size() > 3 && pickle_.text(parts[3]) == "F";
-  return checked({parts[1], parts[2], parts[0], fortran});
+  const auto order = parts.size() > 3 ? pickle_.text(parts[3]).value_or("") : "C";
+  if (order == "K" && parts.size() > 4) {
+    return checked({parts[1], parts[2], parts[0], false, parts[4]});
+  }
+  if (order != "C" && order != "F") {
+    throw_corrupt("an array whose order can't be told");
+  }
+  return checked({parts[1], parts[2], parts[0], order == "F"});
 }
 
 NumpyValue PickledNumpy::from_scalar(PickleId arguments) {
@@ -103,11 +110,34 @@ NumpyValue PickledNumpy::checked(const Parts& parts) {
     throw_corrupt("an array whose data is no bytes");
   }
   array.data = *range;
+  if (parts.axes != kNoPickle) {
+    put_axes_in_order(array, parts.axes);
+  }
   if (!may_stand_for(range->form, range->length, array.nbytes)) {
     throw_corrupt("an array of ", array.nbytes, " bytes, ", shape_text(array.shape), " of ",
                   array.dtype->itemsize, ", with data of ", range->length);
   }
   return value;
+}
+
+// `array` has the stored shape; it gets that of the array whose axes are the stored ones in the
+// order of `axes`.
+void PickledNumpy::put_axes_in_order(PickledArray& array, PickleId axes) const {
+  const Shape order = pickled_shape(pickle_, axes);
+  const Shape stored = array.shape;
+  std::vector<bool> taken(stored.size());
+  const auto is_new = [&](std::uint64_t axis) {
+    const bool fits = axis < taken.size() && !taken[axis];
+    if (fits) {
+      taken[axis] = true;
+    }
+    return fits;
+  };
+  if (order.size() != stored.size() || !std::ranges::all_of(order, is_new)) {
+    throw_corrupt("axes ", shape_text(order), " of a shape ", shape_text(stored));
+  }
+  array.axes.assign(order.begin(), order.end());
+  std::ranges::transform(order, array.shape.begin(), [&](std::uint64_t i) { return stored[i]; });
 }
 
 }  // namespace npyfs

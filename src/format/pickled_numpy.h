@@ -35,6 +35,7 @@ class PickledNumpy {
     PickleId shape = kNoPickle;  // none: a scalar
     PickleId data = kNoPickle;
     bool fortran_order = false;
+    PickleId axes = kNoPickle;  // the stored ones in the array's order, if that is neither
   };
 
   bool is_numpy(PickleId callable, std::string_view name) const;
@@ -42,6 +43,7 @@ class PickledNumpy {
   NumpyValue from_buffer(PickleId arguments);
   NumpyValue from_scalar(PickleId arguments);
   NumpyValue checked(const Parts& parts);
+  void put_axes_in_order(PickledArray& array, PickleId axes) const;
   std::span<const PickleId> tuple(PickleId id, std::size_t least) const;
 
   const Pickle& pickle_;

@@ -1,6 +1,7 @@
 """Arrays inside pickles: files written with pickle.dump, and arrays of objects. Nothing is ever run."""
 
 import contextlib
+import itertools
 import os
 import pickle
 import random
@@ -93,6 +94,18 @@ def test_the_types_that_a_pickle_knows_are_known(mount, home):
     assert m.meta("fp8")["dtype"] == "float8_e4m3fn"
     for name in ("bf16", "fp8"):
         assert np.array_equal(np.load(m.path / f"{name}.f32view.npy"), STATE[name].astype("f4"))
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_transposed_arrays_have_their_own_axes(mount, home, protocol):
+    """From protocol 5 on NumPy 2.3 writes the elements in the order of memory, and how the axes were turned."""
+    images = np.random.default_rng(6).integers(0, 256, (4, 90, 70, 3), np.uint8)
+    state = {"".join(map(str, axes)): images.transpose(axes) for axes in itertools.permutations(range(4))}
+    state["bf16"] = np.arange(24).reshape(2, 3, 4).astype(ml_dtypes.bfloat16).transpose(1, 2, 0)
+    m = mount(dump(home / "state.pkl", state, protocol))
+    expect(m, "", state)
+    assert np.array_equal(np.load(m.path / "bf16.f32view.npy"), state["bf16"].astype("f4"))
+    assert np.array_equal(np.load(m.path / "0312.npy", mmap_mode="r"), state["0312"])
 
 
 def test_one_array_as_source_has_the_files_name(mount, home):

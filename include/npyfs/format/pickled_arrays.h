@@ -24,6 +24,9 @@ struct PickledArray {
   std::shared_ptr<const Dtype> dtype;  // its descr is what a new header shall say
   Shape shape;                         // () for a scalar
   bool fortran_order = false;
+  // Where the axes are stored in an order that is neither C's nor Fortran's: which stored axis each
+  // one is, else empty.
+  std::vector<std::size_t> axes;
   std::uint64_t nbytes = 0;
   PickleRange data;  // where they are written in the source of the pickle
 };
@@ -42,9 +45,10 @@ struct PickledArrays {
 // Never throws for what the pickle says, only Error (EINTR) if cancelled.
 PickledArrays find_arrays(const Pickle& pickle);
 
-// The array's bytes in its own order. `source` is what the pickle was read from. In place where
-// they are written as they are, decoded on read where they are text. Throws Error (EIO) if the text
-// can't have so many bytes.
+// The array's bytes in Fortran order if it says so, else in C order. `source` is what the pickle
+// was read from. In place where they are written as they are; where they are text, or the axes are
+// in an order of their own, put right on read. Throws Error (EIO) if the text can't have so many
+// bytes.
 SourcePtr array_data(const PickledArray& array, const SourcePtr& source);
 
 }  // namespace npyfs

@@ -144,6 +144,28 @@ TEST(PickledArraysTest, FindsAnArrayOfProtocol5) {
   EXPECT_EQ(found.data(0), "abcd");
 }
 
+TEST(PickledArraysTest, PutsTheAxesOfATransposedArrayInOrder) {
+  const auto transposed = [](const std::string& order, const std::vector<std::string>& axes) {
+    return call(global("numpy._core.numeric", "_frombuffer"),
+                {bytes("abcdef"), dtype("u1", "|"), tuple({number(1), number(2), number(3)}),
+                 text(order), tuple(axes)});
+  };
+  const auto found = find(transposed("K", {number(2), number(0), number(1)}));
+  ASSERT_THAT(found.all.arrays, SizeIs(1));
+  EXPECT_THAT(found.all.arrays[0].shape, ElementsAre(3, 1, 2));
+  EXPECT_FALSE(found.all.arrays[0].fortran_order);
+  EXPECT_EQ(found.data(0), "adbecf");
+  for (const std::string& wrong :
+       {transposed("K", {}), transposed("K", {number(2), number(0)}),
+        transposed("K", {number(2), number(0), number(0)}),
+        transposed("K", {number(3), number(0), number(1)}), transposed("Z", {})}) {
+    const auto none = find(wrong);
+    EXPECT_THAT(none.all.arrays, IsEmpty());
+    EXPECT_THAT(none.all.notes, ElementsAre(testing::AnyOf(HasSubstr("order can't be told"),
+                                                           HasSubstr("of a shape (1, 2, 3)"))));
+  }
+}
+
 TEST(PickledArraysTest, DecodesTheTextThatProtocol2HasForBytes) {
   const std::string data = call(global("_codecs", "encode"), {text("\xC3\xBF"
                                                                    "a"),
