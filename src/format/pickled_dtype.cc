@@ -156,16 +156,16 @@ PickledDtypes::Known PickledDtypes::make_subarray(PickleId subarray, std::size_t
   return known;
 }
 
-// The value of a key that is the same text.
-PickleId PickledDtypes::find(PickleId dict, PickleId key) const {
-  const auto text = pickle_.text(key);
+// What a dict of fields has under each key that is a text; of two equal ones the last counts.
+PickledDtypes::ByName PickledDtypes::by_name(PickleId dict) const {
+  ByName values;
   const auto items = pickle_.items(dict);
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-    if (text && pickle_.text(items[i]) == text) {
-      return items[i + 1];
+    if (const auto name = pickle_.text(items[i])) {
+      values.insert_or_assign(*name, items[i + 1]);
     }
   }
-  throw_corrupt("a field that isn't described");
+  return values;
 }
 
 std::uint64_t PickledDtypes::size_of(PickleId integer) const {
@@ -175,7 +175,7 @@ std::uint64_t PickledDtypes::size_of(PickleId integer) const {
   return static_cast<std::uint64_t>(pickle_.integer(integer));
 }
 
-Field PickledDtypes::read_field(PickleId name, PickleId description, std::size_t depth,
+Field PickledDtypes::read_field(std::string_view name, PickleId description, std::size_t depth,
                                 std::size_t& fields) {
   if (pickle_.kind(description) != PickleKind::kTuple || pickle_.items(description).size() < 2) {
     throw_corrupt("a field that can't be told");
@@ -187,7 +187,7 @@ Field PickledDtypes::read_field(PickleId name, PickleId description, std::size_t
     throw_corrupt("a type of more than ", kMaxFields, " fields");
   }
   Field field;
-  field.name = pickle_.text(name).value_or("");
+  field.name = name;
   field.dtype = *known.dtype;
   field.shape = std::move(known.shape);
   field.offset = size_of(parts[1]);
@@ -209,8 +209,14 @@ PickledDtypes::Known PickledDtypes::make_struct(std::span<const PickleId> state,
   }
   Known known;
   std::vector<Field> fields;
+  const ByName descriptions = by_name(state[kFields]);
   for (const PickleId name : names) {
-    fields.push_back(read_field(name, find(state[kFields], name), depth, known.fields));
+    const auto text = pickle_.text(name);
+    const auto found = text ? descriptions.find(*text) : descriptions.end();
+    if (found == descriptions.end()) {
+      throw_corrupt("a field that isn't described");
+    }
+    fields.push_back(read_field(*text, found->second, depth, known.fields));
   }
   std::ranges::stable_sort(fields, {}, &Field::offset);
   Dtype dtype;

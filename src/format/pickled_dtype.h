@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "npyfs/format/dtype.h"
@@ -26,15 +27,17 @@ class PickledDtypes {
     Shape shape;             // of a sub-array type, else empty
     std::size_t fields = 0;  // with those of nested types
   };
+  using ByName = std::unordered_map<std::string_view, PickleId>;
 
   Known read(PickleId id, std::size_t depth);
   Known make(PickleId id, std::size_t depth);
   Known make_struct(std::span<const PickleId> state, std::size_t depth);
   Known make_subarray(PickleId subarray, std::size_t depth);
-  Field read_field(PickleId name, PickleId description, std::size_t depth, std::size_t& fields);
+  Field read_field(std::string_view name, PickleId description, std::size_t depth,
+                   std::size_t& fields);
   Dtype simple_type(PickleId type, std::span<const PickleId> state) const;
   std::string unit_of(std::span<const PickleId> state) const;
-  PickleId find(PickleId dict, PickleId key) const;
+  ByName by_name(PickleId dict) const;
   std::uint64_t size_of(PickleId integer) const;
 
   const Pickle& pickle_;

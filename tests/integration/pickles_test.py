@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import pickle
 import random
@@ -106,6 +107,13 @@ def test_transposed_arrays_have_their_own_axes(mount, home, protocol):
     expect(m, "", state)
     assert np.array_equal(np.load(m.path / "bf16.f32view.npy"), state["bf16"].astype("f4"))
     assert np.array_equal(np.load(m.path / "0312.npy", mmap_mode="r"), state["0312"])
+
+
+def test_a_type_of_very_many_fields(npyfs, home):
+    """Each is looked up among all of them, which may not take as long as comparing all with all."""
+    wide = np.zeros(2, [(f"field {i}", "u1") for i in range(90_000)])
+    listed = json.loads(npyfs.ok("ls", "--json", dump(home / "wide.pkl", wide), timeout=20))
+    assert listed[0]["fields"][-1] == {"name": "field 89999", "dtype": "uint8", "descr": "|u1", "offset": 89_999}
 
 
 def test_one_array_as_source_has_the_files_name(mount, home):

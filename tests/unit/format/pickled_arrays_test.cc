@@ -237,6 +237,14 @@ TEST(PickledArraysTest, KnowsFieldsWithGapsTitlesAndSubArrays) {
   EXPECT_EQ(found.descr(0), "[('', '|V1'), ('a', '|i1'), (('T', 'b'), '>i2', (2,)), ('', '|V2')]");
 }
 
+TEST(PickledArraysTest, OfTwoDescriptionsOfAFieldTheLastCounts) {
+  const std::string type = struct_dtype(tuple({text("a")}),
+                                        dict({text("a"), tuple({dtype("i1", "|"), number(0)}),
+                                              text("a"), tuple({dtype("u1", "|"), number(0)})}),
+                                        1);
+  EXPECT_EQ(find(array(type, {number(1)}, bytes("x"))).descr(0), "[('a', '|u1')]");
+}
+
 TEST(PickledArraysTest, NamesArraysByKeysIndicesAndAttributes) {
   const std::string object = global("m", "C") + ")\x81" + dict({text("w"), two_bytes()}) + "b";
   const Found found = find(dict(
