@@ -53,10 +53,18 @@ std::uint64_t PickleInput::little_endian(std::size_t width) {
 }
 
 std::string_view PickleInput::line() {
+  const auto text = short_line();
+  if (!text) {
+    throw_corrupt("no end of line within ", std::min(ready(0).size(), kLongestTake), " bytes");
+  }
+  return *text;
+}
+
+std::optional<std::string_view> PickleInput::short_line() {
   const std::string_view text = text_view(ready(kLongestTake)).substr(0, kLongestTake);
   const std::size_t length = text.find('\n');
   if (length == std::string_view::npos) {
-    throw_corrupt("no end of line within ", text.size(), " bytes");
+    return std::nullopt;
   }
   used_ += length + 1;
   at_ += length + 1;

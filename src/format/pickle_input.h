@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,9 @@ class PickleInput {
   // What comes up to the end of the line, which is taken too. Throws if it is longer than
   // kLongestTake, newline and all.
   std::string_view line();
+
+  // The same, or nullopt if the line is longer; nothing is taken then.
+  std::optional<std::string_view> short_line();
 
   void pass(std::uint64_t count);
 

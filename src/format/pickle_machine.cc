@@ -190,27 +190,32 @@ void PickleMachine::push_string(PickleKind kind, std::uint64_t length) {
 // A string that is the rest of the line, escaped, and in quotes if it is a byte string.
 void PickleMachine::push_line(PickleKind kind, ByteForm form) {
   PickleRange range = {input_.at(), 0, form};
-  range.length = input_.pass_line();
+  const auto line = input_.short_line();  // nearly all are
+  range.length = line ? line->size() : input_.pass_line();
+  Bytes bytes = bytes_of(line.value_or(""));
   if (kind == PickleKind::kByteString) {
-    // Python 2 wrote repr(), of which all but blanks at the end counts.
-    const std::uint64_t last = range.offset + range.length - 1;
-    const bool quoted =
-        range.length >= 2 && read_bytes(source_, range.offset, 1) == read_bytes(source_, last, 1);
-    if (!quoted) {
+    const auto byte_at = [&](std::uint64_t i) {
+      return line ? bytes[i] : read_bytes(source_, range.offset + i, 1).front();
+    };
+    if (range.length < 2 || byte_at(0) != byte_at(range.length - 1)) {
       throw_corrupt("a string without quotes");
     }
     range.offset += 1;
     range.length -= 2;
+    bytes = line ? bytes.subspan(1, bytes.size() - 2) : bytes;
   }
   if (range.length > Pickle::kLongestCopy) {
     push(builder_.string(kind, range, std::nullopt));
+  } else if (line) {
+    push(builder_.string(kind, range, copy_of(range, bytes, kind)));
   } else {
-    push(builder_.string(kind, range, copy_of(range, kind)));
+    push(builder_.string(kind, range,
+                         copy_of(range, read_bytes(source_, range.offset, range.length), kind)));
   }
 }
 
-std::string PickleMachine::copy_of(const PickleRange& range, PickleKind kind) const {
-  const auto bytes = read_bytes(source_, range.offset, range.length);
+// What the bytes of a range say.
+std::string PickleMachine::copy_of(const PickleRange& range, Bytes bytes, PickleKind kind) {
   std::string copy;
   for (Bytes rest = bytes; !rest.empty();) {
     const auto character = next_character(rest, range.form);

@@ -43,7 +43,7 @@ class PickleMachine {
   void push_long(std::uint64_t length);
   void push_string(PickleKind kind, std::uint64_t length);
   void push_line(PickleKind kind, ByteForm form);
-  std::string copy_of(const PickleRange& range, PickleKind kind) const;
+  static std::string copy_of(const PickleRange& range, Bytes bytes, PickleKind kind);
 
   void append(std::span<const PickleId> items);
   void set_items(std::span<const PickleId> items);

@@ -158,9 +158,11 @@ class Counting final : public Source {
   std::uint64_t size() const override { return bytes_.size(); }
   void read(std::uint64_t offset, std::span<std::byte> dst) const override {
     read_bytes += dst.size();
+    ++reads;
     std::ranges::copy(bytes_of(bytes_).subspan(offset, dst.size()), dst.begin());
   }
   mutable std::uint64_t read_bytes = 0;
+  mutable std::uint64_t reads = 0;
 
  private:
   std::string bytes_;
@@ -171,6 +173,28 @@ TEST(PickleTest, PassesOverLongStringsWithoutReadingThem) {
       "(" + repeat("B" + little_endian(1 << 20, 4) + std::string(1 << 20, 'x'), 4) + "t.");
   read_pickle(source, 0, source.size());
   EXPECT_LE(source.read_bytes, 5u * (8 << 10));
+}
+
+TEST(PickleTest, ReadsManyShortLinesAtOnce) {
+  const Counting source("(" + repeat("S'a\\x62'\nVb\n", 1000) + "t.");
+  const Pickle pickle = read_pickle(source, 0, source.size());
+  EXPECT_EQ(pickle.text(pickle.items(pickle.root()).front()), "ab");
+  EXPECT_LE(source.reads, 3u);
+}
+
+TEST(PickleTest, ReadsLinesOfAnyLength) {
+  for (const std::size_t length : {0, 1, 4092, 4093, 4094, 4095, 4096, 4097, 4098, 9000, 100000}) {
+    const std::string payload(length, 'x');
+    const bool is_short = length <= Pickle::kLongestCopy;
+    const Pickle quoted = read("S'" + payload + "'\n.");
+    EXPECT_EQ(quoted.text(quoted.root()), is_short ? std::optional(payload) : std::nullopt);
+    EXPECT_EQ(quoted.range(quoted.root()).offset, 2);
+    EXPECT_EQ(quoted.range(quoted.root()).length, length);
+    const Pickle bare = read("V" + payload + "\n.");
+    EXPECT_EQ(bare.text(bare.root()), is_short ? std::optional(payload) : std::nullopt);
+    EXPECT_EQ(bare.range(bare.root()).length, length);
+    EXPECT_EQ(bare.end(), length + 3);
+  }
 }
 
 TEST(PickleTest, ReadsContainers) {
