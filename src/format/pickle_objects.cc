@@ -203,8 +203,16 @@ void PickleMachine::push_global(PickleId module, PickleId name) {
 
 void PickleMachine::build() {
   const PickleId state = pop();
+  const Pickle& pickle = builder_.so_far();
+  const bool is_call = pickle.kind(top()) == PickleKind::kCall;
+  if (is_call &&
+      pickle.is_global(pickle.call(top()).callable, "joblib.numpy_pickle", "NumpyArrayWrapper")) {
+    throw_unsupported(
+        "joblib's bytes of an array follow, which are no part of a pickle; load the file with "
+        "joblib and write it with pickle.dump");
+  }
   // Python would set attributes of other values too; none of these can be a part of what we show.
-  if (builder_.so_far().kind(top()) == PickleKind::kCall) {
+  if (is_call) {
     builder_.call_of(top()).state = state;
   }
 }

@@ -23,6 +23,10 @@ constexpr std::array kMagics = {
           "7zXZ",
           "an xz file; decompress it first"},
     Magic{"BZh", "a bzip2 file; decompress it first"},
+    Magic{std::string_view("\x5d\0\0", 3), "an lzma file; decompress it first"},
+    Magic{"\x78\x5e", "zlib-compressed data; decompress it first"},
+    Magic{"\x78\x9c", "zlib-compressed data; decompress it first"},
+    Magic{"\x78\xda", "zlib-compressed data; decompress it first"},
     Magic{"\x89HDF\r\n\x1a\n", "an HDF5 file, which npyfs doesn't read"},
     Magic{"GGUF", "a GGUF file, which npyfs doesn't read"},
     Magic{"%PDF", "a PDF document"},
@@ -89,7 +93,7 @@ bool has_pickle_magic(Bytes head) {
   return text.size() > 1 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5;
 }
 
-std::string describe_bytes(Bytes head, std::uint64_t size) {
+std::optional<std::string> recognise_bytes(Bytes head, std::uint64_t size) {
   const std::string_view text = text_view(head);
   if (size == 0) {
     return "an empty file; fetch or write it again";
@@ -122,7 +126,12 @@ std::string describe_bytes(Bytes head, std::uint64_t size) {
   if (std::ranges::all_of(text, [](char c) { return c == '\0'; })) {
     return "zero bytes; its content was never written";
   }
-  return "data that begins with the bytes " + first_bytes(head);
+  return std::nullopt;
+}
+
+std::string describe_bytes(Bytes head, std::uint64_t size) {
+  const auto known = recognise_bytes(head, size);
+  return known ? *known : "data that begins with the bytes " + first_bytes(head);
 }
 
 }  // namespace npyfs

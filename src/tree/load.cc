@@ -95,7 +95,9 @@ Catalog load_pickle(const std::string& path, const std::shared_ptr<const File>& 
   Catalog catalog = std::move(loader).finish();
   if (!catalog.hidden(item)) {
     if (!catalog.problems().empty()) {
-      throw_corrupt(catalog.problems().front().what);
+      std::string_view what = catalog.problems().front().what;
+      what.remove_prefix(what.starts_with(name + ": ") ? name.size() + 2 : 0);
+      throw_corrupt(what);
     }
     const auto notes = find_arrays(read_pickle(*file, 0, file->size())).notes;
     throw_corrupt("a pickle that holds no NumPy array", notes.empty() ? "" : "; " + notes.front());
@@ -166,12 +168,12 @@ Catalog load(const std::string& path, const LoadOptions& options,
     if (const auto sidecar = has_zip_magic(head) ? std::nullopt : sidecar_beside(path)) {
       return load_npy(path, file, describe_data(*sidecar, file->size()), options, decoder);
     }
-    if (has_pickle_magic(head) || pickle_stem(path)) {
-      return load_pickle(path, file, options, decoder);
-    }
     // A zip may stand behind other bytes; only what looks like one gets a zip's error.
     if (has_zip_magic(head)) {
       return load_npz(path, file, options, decoder);
+    }
+    if (has_pickle_magic(head) || pickle_stem(path)) {
+      return load_pickle(path, file, options, decoder);
     }
     try {
       return load_npz(path, file, options, decoder);

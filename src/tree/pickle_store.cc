@@ -1,14 +1,39 @@
 #include "tree/pickle_store.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "npyfs/base/error.h"
+#include "npyfs/format/sniff.h"
+
 namespace npyfs {
+namespace {
+
+// Says what bytes are that are named like a pickle but begin like something else.
+void throw_if_no_pickle(const Source& source) {
+  const auto head = read_bytes(source, 0, std::min<std::uint64_t>(source.size(), kSniffSize));
+  if (has_pickle_magic(head)) {
+    return;
+  }
+  if (const auto what = recognise_bytes(head, source.size())) {
+    throw_corrupt("no pickle but ", *what);
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<const PickleStore> PickleStore::read(const Store& store, std::uint32_t index,
                                                      std::uint64_t offset, std::string key) {
   std::unique_ptr<PickleStore> result(new PickleStore(store, index, std::move(key)));
   const SourcePtr source = store.open(index);
-  result->found_ = find_arrays(read_pickle(*source, offset, source->size()));
+  try {
+    result->found_ = find_arrays(read_pickle(*source, offset, source->size()));
+  } catch (const Error& e) {
+    if (offset == 0 && e.errno_value() != EINTR) {
+      throw_if_no_pickle(*source);
+    }
+    throw;
+  }
   return result;
 }
 

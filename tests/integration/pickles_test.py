@@ -1,6 +1,7 @@
 """Arrays inside pickles: files written with pickle.dump, and arrays of objects. Nothing is ever run."""
 
 import contextlib
+import gzip
 import itertools
 import json
 import os
@@ -9,6 +10,7 @@ import random
 import resource
 import struct
 import subprocess
+import zlib
 
 import ml_dtypes
 import numpy as np
@@ -284,6 +286,38 @@ def test_a_source_without_arrays_is_refused(npyfs, home, content, words):
     (home / "x.pkl").write_bytes(content)
     message = npyfs.refused("ls", home / "x.pkl", status=1)
     assert all(word in message for word in words), message
+
+
+JOBLIB = (b"\x80\4\x95\0\0\0\0\0\0\0\0\x8c\x13joblib.numpy_pickle\x8c\x11NumpyArrayWrapper\x93)\x81}("
+          b"\x8c\5shapeK\3\x85ub\6\xff\xff\xff\xff\xff\xffabc.")
+NO_PICKLES = {
+    "gzip": (gzip.compress(pickle.dumps({"w": GRID})), ["no pickle but a gzip file; decompress it first"]),
+    "zlib": (zlib.compress(pickle.dumps({"w": GRID})), ["no pickle but zlib-compressed data; decompress it first"]),
+    "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123456\n", ["123456", "git lfs"]),
+    "page": (b"<!DOCTYPE html><html>", ["an HTML page"]),
+    "empty": (b"", ["an empty file"]),
+    "joblib": (JOBLIB, ["joblib's bytes of an array follow", "pickle.dump"]),
+    "cut": (pickle.dumps(STATE)[:-40], ["bytes too early"]),
+}
+
+
+@pytest.mark.parametrize("name", NO_PICKLES)
+def test_what_is_only_named_like_a_pickle_is_called_by_its_name(mount, npyfs, home, name):
+    content, words = NO_PICKLES[name]
+    (home / "model").mkdir()
+    (home / "model/x.pkl").write_bytes(content)
+    message = npyfs.refused("ls", home / "model/x.pkl", status=1)
+    assert all(word in message for word in words), message
+    assert len(message.splitlines()) == 1 and message.count("x.pkl") == 1, message
+    m = mount(home / "model", announced=["x.pkl"])
+    assert all(word in m.errors()[0]["what"] for word in words)
+    assert (m.path / "x.pkl").read_bytes() == content
+
+
+def test_an_archive_that_is_named_like_a_pickle(mount, home):
+    np.savez(home / "x.npz", a=GRID)
+    (home / "x.npz").rename(home / "x.pkl")
+    expect(mount(home / "x.pkl"), "", {"a": GRID})
 
 
 def test_a_broken_pickle_among_others_is_a_plain_file(mount, home):

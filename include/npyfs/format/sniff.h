@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "npyfs/base/bytes.h"
@@ -17,7 +18,11 @@ bool has_zip_magic(Bytes head);
 bool has_pickle_magic(Bytes head);
 
 // A phrase such as "a git LFS pointer: the real file has 123 bytes; fetch it with 'git lfs pull'",
-// "an HTML page", "an empty file". `head`: the first kSniffSize bytes or all of `size`.
+// "an HTML page", "an empty file". `head`: the first kSniffSize bytes or all of `size`. Of what
+// isn't known it shows the first bytes.
 std::string describe_bytes(Bytes head, std::uint64_t size);
+
+// The same, or nullopt for what isn't known.
+std::optional<std::string> recognise_bytes(Bytes head, std::uint64_t size);
 
 }  // namespace npyfs

@@ -36,11 +36,18 @@ TEST(SniffTest, KnowsWhatPeopleTakeForArrays) {
   EXPECT_EQ(describe("PK\5\6"), "a zip archive");
   EXPECT_THAT(describe("\x1f\x8b\x08"), HasSubstr("gzip"));
   EXPECT_THAT(describe("\x28\xb5\x2f\xfd"), HasSubstr("zstd"));
+  EXPECT_THAT(describe("\x78\x9c\x01"), HasSubstr("zlib"));
+  EXPECT_THAT(describe("\x5d\0\0\x80"sv), HasSubstr("lzma"));
   EXPECT_THAT(describe("\x89HDF\r\n\x1a\n"), HasSubstr("HDF5"));
   EXPECT_THAT(describe("\x80\4\x95"), HasSubstr("pickle"));
   EXPECT_THAT(describe("{\"a\": 1}"), HasSubstr("JSON"));
   EXPECT_THAT(describe("\x10\0\0\0\0\0\0\0{\"w\":{}}        "sv), HasSubstr("safetensors"));
   EXPECT_THAT(describe(std::string(1000, '\0')), HasSubstr("zero bytes"));
+}
+
+TEST(SniffTest, RecognisesNothingInAllElse) {
+  EXPECT_EQ(recognise_bytes(bytes_of("\xde\xad\xbe\xef"), 4), std::nullopt);
+  EXPECT_EQ(recognise_bytes(bytes_of("PK\3\4"), 4), "a zip archive");
 }
 
 TEST(SniffTest, ShowsTheFirstBytesOfAllElse) {
