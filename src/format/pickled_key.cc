@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "format/pickled_bytes.h"
+#include "format/pickled_scalar.h"
 #include "format/python_literal.h"
 
 namespace npyfs {
@@ -33,6 +34,35 @@ void append_bytes(std::string& out, std::string_view bytes) {
   out += '\'';
 }
 
+// Text stands as it is, but quoted within a tuple.
+void append_text(std::string& out, std::string_view text, std::size_t depth) {
+  if (depth > 0) {
+    append_python_string(out, text);
+  } else {
+    out += text;
+  }
+}
+
+// False if the scalar makes no name.
+bool append_scalar(std::string& out, const PickledScalar& scalar, std::size_t depth) {
+  if (const auto* truth = std::get_if<bool>(&scalar)) {
+    out += *truth ? "True" : "False";
+  } else if (const auto* integer = std::get_if<std::int64_t>(&scalar)) {
+    out += std::to_string(*integer);
+  } else if (const auto* natural = std::get_if<std::uint64_t>(&scalar)) {
+    out += std::to_string(*natural);
+  } else if (const auto* real = std::get_if<double>(&scalar)) {
+    out += real_text(*real);
+  } else if (const auto* text = std::get_if<ScalarText>(&scalar)) {
+    append_text(out, text->text, depth);
+  } else if (const auto* bytes = std::get_if<ScalarBytes>(&scalar)) {
+    append_bytes(out, bytes->bytes);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // False if the key, or a part of it, can't be written down.
 bool append_key(std::string& out, const Pickle& pickle, PickleId key, std::size_t depth) {
   switch (pickle.kind(key)) {
@@ -55,19 +85,17 @@ bool append_key(std::string& out, const Pickle& pickle, PickleId key, std::size_
       const auto bytes = short_bytes(pickle, key);
       if (bytes) {
         append_bytes(out, *bytes);
+        return true;
       }
-      return bytes.has_value();
+      return pickle.kind(key) == PickleKind::kCall &&
+             append_scalar(out, pickled_scalar(pickle, key), depth);
     }
     default: {
       const auto text = pickle.text(key);
       if (!text) {
         return false;
       }
-      if (depth > 0 && pickle.kind(key) != PickleKind::kBigInteger) {
-        append_python_string(out, *text);
-      } else {
-        out += *text;
-      }
+      append_text(out, *text, pickle.kind(key) == PickleKind::kBigInteger ? 0 : depth);
       return true;
     }
   }

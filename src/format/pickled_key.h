@@ -7,7 +7,8 @@
 
 namespace npyfs {
 
-// Text as it is; numbers, None and tuples of these as Python prints them. `position`: of the item
+// Text as it is; numbers, None and tuples of these as Python prints them; of NumPy's scalars the
+// value alone. `position`: of the item
 // in its dict, which names a key that can't be written down.
 std::string pickled_key(const Pickle& pickle, PickleId key, std::size_t position);
 

@@ -14,12 +14,12 @@
 
 namespace npyfs {
 
-bool PickledNumpy::is_numpy(PickleId callable, std::string_view name) const {
-  if (callable == kNoPickle || pickle_.kind(callable) != PickleKind::kGlobal ||
-      pickle_.name(callable) != name) {
+bool is_numpy_function(const Pickle& pickle, PickleId callable, std::string_view name) {
+  if (callable == kNoPickle || pickle.kind(callable) != PickleKind::kGlobal ||
+      pickle.name(callable) != name) {
     return false;
   }
-  const std::string_view module = pickle_.module(callable);
+  const std::string_view module = pickle.module(callable);
   return module.starts_with("numpy.core.") || module.starts_with("numpy._core.");
 }
 

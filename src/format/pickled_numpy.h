@@ -19,6 +19,9 @@ struct NumpyValue {
   std::string note;               // what of it isn't shown; empty if nothing
 };
 
+// Whether the value is NumPy's own function of that name, under the module names of any version.
+bool is_numpy_function(const Pickle& pickle, PickleId callable, std::string_view name);
+
 // Borrows the pickle.
 class PickledNumpy {
  public:
@@ -38,7 +41,9 @@ class PickledNumpy {
     PickleId axes = kNoPickle;  // the stored ones in the array's order, if that is neither
   };
 
-  bool is_numpy(PickleId callable, std::string_view name) const;
+  bool is_numpy(PickleId callable, std::string_view name) const {
+    return is_numpy_function(pickle_, callable, name);
+  }
   NumpyValue from_state(PickleId state);
   NumpyValue from_buffer(PickleId arguments);
   NumpyValue from_scalar(PickleId arguments);

@@ -256,6 +256,28 @@ TEST(PickledArraysTest, NamesArraysByKeysIndicesAndAttributes) {
   EXPECT_THAT(found.all.arrays[0].path, ElementsAre("a/b", "0"));
 }
 
+TEST(PickledArraysTest, NamesArraysByTheValueOfNumpyScalars) {
+  const auto scalar = [](std::string_view type, std::string_view order, std::string_view data) {
+    return call(global("numpy._core.multiarray", "scalar"), {dtype(type, order), bytes(data)});
+  };
+  std::vector<std::string> items;
+  for (const std::string& key :
+       {scalar("i8", "<", "\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), scalar("i2", ">", "\x01\x02"),
+        scalar("u8", "<", "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), scalar("b1", "|", "\x01"),
+        scalar("f4", "<", "\xCD\xCC\xCC\x3D"), scalar("U2", "<", "\xE9\0\0\0\0\0\0\0"s),
+        scalar("U1", ">", "\0\0\0k"s), scalar("S3", "|", "ab\0"s),
+        tuple({scalar("i1", "|", "\x05"), scalar("U1", "<", "k\0\0\0"s)}),
+        scalar("c8", "<", "12345678"), scalar("i8", "<", "123"), scalar("U1", "<", "\0\0\0\x7F"s),
+        scalar("i9", "<", "123456789"), scalar("f2", "<", "12")}) {
+    items.push_back(key);
+    items.push_back(two_bytes());
+  }
+  EXPECT_THAT(find(dict(items)).paths(),
+              ElementsAre("/-2", "/258", "/18446744073709551615", "/True", "/0.1", "/\xC3\xA9",
+                          "/k", "/b'ab'", "/(5, 'k')", "/item 9", "/item 10", "/item 11",
+                          "/item 12", "/item 13"));
+}
+
 TEST(PickledArraysTest, LooksIntoOrderedDictsAndOtherObjects) {
   const std::string ordered =
       call(global("collections", "OrderedDict"), {}) + text("w") + two_bytes() + "s";
