@@ -58,7 +58,10 @@ std::optional<NumpyValue> PickledNumpy::read(PickleId id) {
 }
 
 NumpyValue PickledNumpy::from_state(PickleId state) {
-  auto parts = tuple(state, 4);
+  // A subclass may put what it adds beside the state that ndarray made: (state, attributes).
+  const bool is_pair = state != kNoPickle && pickle_.kind(state) == PickleKind::kTuple &&
+                       pickle_.items(state).size() == 2;
+  auto parts = tuple(is_pair ? pickle_.items(state).front() : state, 4);
   if (pickle_.kind(parts[0]) == PickleKind::kInteger && parts.size() > 4) {
     parts = parts.subspan(1);  // the version, which has always been 1
   }

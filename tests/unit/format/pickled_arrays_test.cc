@@ -144,6 +144,17 @@ TEST(PickledArraysTest, FindsAnArrayOfProtocol5) {
   EXPECT_EQ(found.data(0), "abcd");
 }
 
+TEST(PickledArraysTest, FindsTheArrayInASubclassThatAddsAttributes) {
+  const std::string state =
+      tuple({number(1), tuple({number(2)}), dtype("u1", "|"), kFalse, bytes("xy")});
+  const std::string made =
+      call(global("numpy._core.multiarray", "_reconstruct"),
+           {global("astropy.units.quantity", "Quantity"), tuple({number(0)}), bytes("b")});
+  const Found found = find(made + tuple({state, dict({text("unit"), text("m")})}) + "b");
+  ASSERT_THAT(found.all.arrays, SizeIs(1));
+  EXPECT_EQ(found.data(0), "xy");
+}
+
 TEST(PickledArraysTest, PutsTheAxesOfATransposedArrayInOrder) {
   const auto transposed = [](const std::string& order, const std::vector<std::string>& axes) {
     return call(global("numpy._core.numeric", "_frombuffer"),
