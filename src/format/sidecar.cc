@@ -3,6 +3,7 @@
 #include "npyfs/format/sidecar.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,27 @@ bool is_shallow(std::string_view json) {
     }
   }
   return true;
+}
+
+// Python's json writes NaN, Infinity and -Infinity, which JSON doesn't know: they become null.
+std::string without_specials(std::string_view json) {
+  std::string out;
+  bool in_string = false;
+  while (!json.empty()) {
+    constexpr std::array<std::string_view, 3> kSpecials = {"NaN", "Infinity", "-Infinity"};
+    const auto special = std::ranges::find_if(
+        kSpecials, [&](std::string_view each) { return json.starts_with(each); });
+    if (!in_string && special != kSpecials.end()) {
+      out += "null";
+      json.remove_prefix(special->size());
+      continue;
+    }
+    in_string = in_string != (json.front() == '"');
+    const bool escapes = in_string && json.front() == '\\' && json.size() > 1;
+    out += json.substr(0, escapes ? 2 : 1);
+    json.remove_prefix(escapes ? 2 : 1);
+  }
+  return out;
 }
 
 // Drops what no sidecar is read for, so that it takes no memory.
@@ -127,7 +149,10 @@ std::optional<Sidecar> parse_sidecar(Bytes json) {
   if (text.size() > kMaxSidecarSize || !is_shallow(text)) {
     return std::nullopt;
   }
-  const Json object = Json::parse(text, keep, /*allow_exceptions=*/false);
+  Json object = Json::parse(text, keep, /*allow_exceptions=*/false);
+  if (object.is_discarded()) {
+    object = Json::parse(without_specials(text), keep, /*allow_exceptions=*/false);
+  }
   if (!object.is_object()) {
     return std::nullopt;
   }

@@ -42,6 +42,17 @@ TEST(SidecarTest, OtherKeysAreIgnored) {
   EXPECT_FALSE(sidecar->ours);
 }
 
+TEST(SidecarTest, MindsNoNumbersThatOnlyPythonWrites) {
+  const auto sidecar = parse(
+      R"({"min": NaN, "range": [-Infinity, Infinity], "NaN\"": "\\", "shape": [2], "dtype": "int4"})");
+  ASSERT_TRUE(sidecar);
+  EXPECT_EQ(sidecar->dtype, "int4");
+  EXPECT_EQ(parse(R"({"x": NaN, "shape": [2], "dtype": "-Infinity"})")->dtype, "-Infinity");
+  EXPECT_FALSE(parse(R"({"shape": [NaN], "dtype": "int4"})"));
+  EXPECT_FALSE(parse(R"({"shape": [2], "dtype": NaN})"));
+  EXPECT_FALSE(parse(R"({"x": NaNs, "shape": [2], "dtype": "int4"})"));
+}
+
 TEST(SidecarTest, WhatIsNoSidecarIsNone) {
   for (const char* json :
        {"", "[]", "3", "null", "{", "{}", R"({"shape": [3]})", R"({"dtype": "<f4"})",
