@@ -164,11 +164,14 @@ void Loader::show_pickle(const PickledItem& pickled) {
     const std::uint32_t number = builder_.add_store(std::move(arrays), "");
     const ItemId parent = catalog.parent(pickled.item);
     ItemId below = pickled.below;
+    PickleStore::Infos infos;
     for (std::uint32_t i = 0; i < known.count(); ++i) {
-      auto info = std::make_shared<ArrayInfo>(known.info(i));
-      if (is_file &&
-          i == 0) {  // a pickle that is a file has no meta.json of its own to note things in
-        info->notes = known.notes();
+      auto info = known.info(i, infos);
+      if (is_file && i == 0 && !known.notes().empty()) {
+        // A pickle that is a file has no meta.json of its own to note things in.
+        ArrayInfo noted = *info;
+        noted.notes = known.notes();
+        info = std::make_shared<const ArrayInfo>(std::move(noted));
       }
       const std::string path = known.path(i);
       if (path.empty()) {

@@ -46,10 +46,14 @@ std::string PickleStore::path(std::uint32_t index) const {
   return path;
 }
 
-ArrayInfo PickleStore::info(std::uint32_t index) const {
+std::shared_ptr<const ArrayInfo> PickleStore::info(std::uint32_t index, Infos& known) const {
   const PickledArray& array = found_.arrays[index];
-  return describe_data(*array.dtype, DtypeFrom::kContainer, array.shape, array.fortran_order,
-                       array.nbytes);
+  auto& info = known[{array.dtype, array.shape, array.fortran_order}];
+  if (info == nullptr) {
+    info = std::make_shared<const ArrayInfo>(describe_data(
+        *array.dtype, DtypeFrom::kContainer, array.shape, array.fortran_order, array.nbytes));
+  }
+  return info;
 }
 
 std::string PickleStore::key(std::uint32_t index) const {

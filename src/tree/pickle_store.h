@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "npyfs/format/array_info.h"
@@ -25,7 +27,12 @@ class PickleStore final : public Store {
 
   // Where the array stands in the pickled object, '/' between the steps; "" if it is the object.
   std::string path(std::uint32_t index) const;
-  ArrayInfo info(std::uint32_t index) const;
+
+  // What is known of arrays, by type, shape and order, which is all that it depends on.
+  using Infos = std::map<std::tuple<std::shared_ptr<const Dtype>, Shape, bool>,
+                         std::shared_ptr<const ArrayInfo>>;
+  // Of one array; arrays that are alike share it through `known`.
+  std::shared_ptr<const ArrayInfo> info(std::uint32_t index, Infos& known) const;
 
   std::string key(std::uint32_t index) const override;
   std::uint64_t size(std::uint32_t index) const override { return found_.arrays[index].nbytes; }

@@ -1,6 +1,9 @@
 // One file as a source: a .npz, a .npy, and what is neither.
 #include "npyfs/tree/load.h"
 
+#include <set>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +16,7 @@
 namespace npyfs {
 namespace {
 
+using namespace std::string_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -321,6 +325,25 @@ TEST_F(LoadTest, RealMembersWinOverParts) {
   EXPECT_THAT(tree.arrays(), ElementsAre("w", "w.concat"));
   EXPECT_EQ(tree.text("w.concat.npy"), text(floats(1)));
   EXPECT_THAT(tree.names("w.parts"), ElementsAre("notes.txt"));
+}
+
+// numpy.core's scalar(dtype, bytes), of a type that is in the memo.
+std::string pickled_scalar_of_two_bytes() { return "cnumpy.core.multiarray\nscalar\n(h\1C\2xytR"s; }
+
+TEST_F(LoadTest, ArraysOfAPickleThatAreAlikeShareWhatIsKnownOfThem) {
+  const std::string pickle = "\x80\3](cnumpy\ndtype\n(X\2\0\0\0i2\x89\x88tRq\1"s +
+                             pickled_scalar_of_two_bytes() + pickled_scalar_of_two_bytes() +
+                             pickled_scalar_of_two_bytes() + "e.";
+  const LoadedTree tree(dir_.write("x.pkl", bytes_of(pickle)));
+  ASSERT_THAT(tree.arrays(), ElementsAre("1", "2", "3"));
+  const Catalog& catalog = tree.tree().catalog();
+  std::set<const ArrayInfo*> infos;
+  for (ItemId item = 0; item < catalog.count(); ++item) {
+    if (catalog.kind(item) == ItemKind::kArray) {
+      infos.insert(&catalog.info(item));
+    }
+  }
+  EXPECT_THAT(infos, SizeIs(2)) << "the first has the notes of the pickle";
 }
 
 TEST_F(LoadTest, BytesWithASidecarBesideThemAreAnArray) {
