@@ -1,10 +1,13 @@
 """`npyfs info --stats` against NumPy: every numeric type, order, byte order and way of saving."""
 
+import fcntl
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import ml_dtypes
@@ -193,10 +196,12 @@ def rchar(pid):
         return int(next(lines).split()[1])
 
 
-def test_a_terminal_sees_how_far_a_long_pass_is(npyfs, home):
+@pytest.mark.parametrize("columns, bar", [(0, b" % ["), (120, b" % ["), (50, b" % "), (12, b" % ")])
+def test_a_terminal_sees_how_far_a_long_pass_is(npyfs, home, columns, bar):
     """Half a second passes while the process is stopped, so that any machine is slow enough."""
     np.lib.format.open_memmap(home / "x.npy", "w+", "<f4", (2**24,)).flush()  # all of it a hole
     ours, its = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
     with subprocess.Popen([npyfs.binary, "info", "--stats", home / "x.npy", "x"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=its, env=npyfs.environment) as process:
         os.close(its)
@@ -212,7 +217,9 @@ def test_a_terminal_sees_how_far_a_long_pass_is(npyfs, home):
         assert b"16,777,216 zeros" in process.stdout.read()
     assert process.returncode == 0
     drawn = seen.split(b"\r")
-    assert all(b" % [" in line and b" MiB of " in line and line.isascii() for line in drawn[1:-1]) and len(drawn) > 2
+    lines = [line.removesuffix(b"\x1b[K") for line in drawn[1:-1]]
+    assert lines and all(bar in line and line.isascii() and len(line) < (columns or 80) for line in lines), lines
+    assert columns < 40 or all(b" MiB of " in line for line in lines), lines
     assert drawn[-1] == b"\x1b[K", "the line is left on the terminal"
 
 
