@@ -178,6 +178,10 @@ bool Walk::visit_numpy(PickleId id) {
     }
     if (value->elements == kNoPickle) {
       emit(std::move(value->array));
+      if (value->mask) {
+        path_.emplace_back("mask");
+        emit(std::move(*value->mask));
+      }
     } else {
       enter(id, {{.items = pickle_.items(value->elements), .grid = true}},
             std::move(value->array.shape));

@@ -43,9 +43,7 @@ std::optional<NumpyValue> PickledNumpy::read(PickleId id) {
     return from_scalar(call.arguments);
   }
   if (pickle_.is_global(call.callable, "numpy.ma.core", "_mareconstruct")) {
-    NumpyValue value = from_state(call.state);
-    value.note = "the mask of a masked array isn't shown";
-    return value;
+    return from_masked(call.state);
   }
   // (function, arguments, state, …) of the array that a jax array was turned into
   if (pickle_.is_global(call.callable, "jax._src.array", "_reconstruct_array")) {
@@ -73,6 +71,26 @@ NumpyValue PickledNumpy::from_state(PickleId state) {
   const bool fortran = pickle_.kind(parts[2]) == PickleKind::kBool ? pickle_.boolean(parts[2])
                                                                    : pickle_.integer(parts[2]) != 0;
   return checked({parts[1], parts[0], parts[3], fortran});
+}
+
+// (version, shape, dtype, is Fortran, data, mask, fill value), data and mask in the same order.
+NumpyValue PickledNumpy::from_masked(PickleId state) {
+  NumpyValue value = from_state(state);
+  constexpr std::size_t kMask = 5;
+  const auto parts = pickle_.items(state);  // a tuple, or there would be no value
+  const auto range = parts.size() > kMask ? pickled_bytes(pickle_, parts[kMask]) : std::nullopt;
+  PickledArray mask = value.array;
+  mask.dtype = std::make_shared<const Dtype>(parse_descr("|b1"));
+  mask.nbytes = element_count(mask.shape);
+  mask.data = range.value_or(PickleRange{});
+  const bool is_plain =
+      value.elements == kNoPickle && value.array.dtype->kind != DtypeKind::kStruct;
+  if (is_plain && range && may_stand_for(range->form, range->length, mask.nbytes)) {
+    value.mask = std::move(mask);
+  } else {
+    value.note = "the mask of a masked array isn't shown";
+  }
+  return value;
 }
 
 NumpyValue PickledNumpy::from_buffer(PickleId arguments) {

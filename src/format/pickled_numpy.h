@@ -14,9 +14,10 @@ namespace npyfs {
 
 // An array as its call says; without a path.
 struct NumpyValue {
-  PickledArray array;             // if there are no `elements`
-  PickleId elements = kNoPickle;  // of an object array: a list, in C order
-  std::string note;               // what of it isn't shown; empty if nothing
+  PickledArray array;                // if there are no `elements`
+  PickleId elements = kNoPickle;     // of an object array: a list, in C order
+  std::optional<PickledArray> mask;  // of a masked array: True where a value doesn't count
+  std::string note;                  // what of it isn't shown; empty if nothing
 };
 
 // Whether the value is NumPy's own function of that name, under the module names of any version.
@@ -45,6 +46,7 @@ class PickledNumpy {
     return is_numpy_function(pickle_, callable, name);
   }
   NumpyValue from_state(PickleId state);
+  NumpyValue from_masked(PickleId state);
   NumpyValue from_buffer(PickleId arguments);
   NumpyValue from_scalar(PickleId arguments);
   NumpyValue checked(const Parts& parts);

@@ -111,6 +111,15 @@ def test_transposed_arrays_have_their_own_axes(mount, home, protocol):
     assert np.array_equal(np.load(m.path / "0312.npy", mmap_mode="r"), state["0312"])
 
 
+@pytest.mark.parametrize("protocol", range(6))
+def test_a_masked_array_has_its_mask_below_it(mount, home, protocol):
+    masked = np.ma.array(np.asfortranarray(GRID), mask=GRID % 3 == 0)
+    m = mount(dump(home / "state.pkl", {"x": masked, "struct": np.ma.array([(1, 2.0)], "i4, f8")}, protocol))
+    expect(m, "", {"x": masked.data, "x/mask": masked.mask, "struct": np.array([(1, 2.0)], "i4, f8")})
+    assert np.array_equal(np.load(m.path / "x/mask.npy"), masked.mask)
+    assert any("struct: the mask" in note for note in m.meta("x")["notes"])
+
+
 def test_a_type_of_very_many_fields(npyfs, home):
     """Each is looked up among all of them, which may not take as long as comparing all with all."""
     wide = np.zeros(2, [(f"field {i}", "u1") for i in range(90_000)])

@@ -1,9 +1,10 @@
 // The NumPy arrays and scalars inside a pickle, wherever in its objects they are.
 //
 // What NumPy's own classes write is recognised, under the module names of NumPy 1 and 2: arrays
-// (also matrices and memory maps), scalars, ml_dtypes' types, object arrays, whose elements are
-// looked into, and jax arrays. Of other objects what was set on them is looked through, by
-// attribute, key or index. Whatever else there is becomes a note; nothing is an error for the rest.
+// (also matrices and memory maps), scalars, ml_dtypes' types, masked arrays, whose mask is the
+// array `mask` below them, object arrays, whose elements are looked into, and jax arrays. Of other
+// objects what was set on them is looked through, by attribute, key or index. Whatever else there
+// is becomes a note; nothing is an error for the rest.
 #pragma once
 
 #include <cstdint>

@@ -155,6 +155,34 @@ TEST(PickledArraysTest, FindsTheArrayInASubclassThatAddsAttributes) {
   EXPECT_EQ(found.data(0), "xy");
 }
 
+TEST(PickledArraysTest, ShowsTheMaskOfAMaskedArray) {
+  const auto masked = [](const std::string& type, const std::string& mask) {
+    return dict({text("m"), call(global("numpy.ma.core", "_mareconstruct"), {}) +
+                                tuple({number(1), tuple({number(1), number(2)}), type, kTrue,
+                                       bytes("abcd"), mask, kNone}) +
+                                "b"});
+  };
+  const Found found = find(masked(dtype("i2", "<"), bytes("\0\1"s)));
+  EXPECT_THAT(found.paths(), ElementsAre("/m", "/m/mask"));
+  EXPECT_EQ(found.data(0), "abcd");
+  EXPECT_EQ(found.data(1), "\0\1"s);
+  EXPECT_EQ(found.descr(1), "'|b1'");
+  EXPECT_THAT(found.all.arrays[1].shape, ElementsAre(1, 2));
+  EXPECT_TRUE(found.all.arrays[1].fortran_order);
+  EXPECT_THAT(found.all.notes, IsEmpty());
+  const std::string subclass = call(global("numpy.ma.core", "_mareconstruct"), {}) +
+                               tuple({tuple({number(1), tuple({number(2)}), dtype("i1", "|"),
+                                             kFalse, bytes("ab"), bytes("\0\1"s), kNone}),
+                                      dict({})}) +
+                               "b";
+  EXPECT_THAT(find(subclass).paths(), ElementsAre("")) << "a subclass that adds attributes";
+  for (const std::string& wrong : {kNone, bytes("\0")}) {
+    const Found alone = find(masked(dtype("i2", "<"), wrong));
+    EXPECT_THAT(alone.paths(), ElementsAre("/m"));
+    EXPECT_THAT(alone.all.notes, ElementsAre("m: the mask of a masked array isn't shown"));
+  }
+}
+
 TEST(PickledArraysTest, PutsTheAxesOfATransposedArrayInOrder) {
   const auto transposed = [](const std::string& order, const std::vector<std::string>& axes) {
     return call(global("numpy._core.numeric", "_frombuffer"),
