@@ -34,11 +34,15 @@ struct Frame {
   std::size_t group = 0;  // where the walk is
   std::size_t item = 0;
   std::size_t path = 0;  // components of the object's own path
+  PickleId id = kNoPickle;
+  std::size_t said_before = 0;
 };
+
+enum class Seen : std::uint8_t { kNot, kWalked, kNothingInIt };
 
 class Walk {
  public:
-  explicit Walk(const Pickle& pickle) : pickle_(pickle), numpy_(pickle), walked_(pickle.count()) {}
+  explicit Walk(const Pickle& pickle) : pickle_(pickle), numpy_(pickle), seen_(pickle.count()) {}
 
   PickledArrays run() && {
     visit(pickle_.root());
@@ -62,6 +66,8 @@ class Walk {
   std::vector<Group> groups_of_call(const PickleCall& call) const;
   void emit(PickledArray array);
   void note(const std::string& what);
+  // How much there is of arrays and notes.
+  std::size_t said() const { return found_.arrays.size() + found_.notes.size() + notes_left_out_; }
   void name_grid(const Frame& frame);
   bool is_container(const PickleCall& call) const;
   bool is_maker(const PickleCall& call) const;
@@ -72,7 +78,7 @@ class Walk {
   const Pickle& pickle_;
   PickledNumpy numpy_;
   PickledArrays found_;
-  std::vector<bool> walked_;
+  std::vector<Seen> seen_;  // of each value
   std::vector<Frame> frames_;
   std::vector<std::string> path_;
   std::size_t path_bytes_ = 0;
@@ -85,6 +91,9 @@ void Walk::step() {
   Frame& frame = frames_.back();
   path_.resize(frame.path);
   if (frame.group == frame.groups.size()) {
+    if (said() == frame.said_before) {
+      seen_[frame.id] = Seen::kNothingInIt;
+    }
     frames_.pop_back();
     return;
   }
@@ -140,16 +149,16 @@ void Walk::visit(PickleId id) {
 
 void Walk::enter(PickleId id, std::vector<Group> groups, Shape shape) {
   std::erase_if(groups, [](const Group& group) { return group.items.empty(); });
-  if (groups.empty()) {
+  if (groups.empty() || seen_[id] == Seen::kNothingInIt) {
     return;
   }
-  if (walked_[id]) {
+  if (seen_[id] == Seen::kWalked) {
     note("also stands elsewhere, and is shown there");
   } else if (frames_.size() == PickledArrays::kDeepest) {
     note(text_of("lies more than ", PickledArrays::kDeepest, " objects deep"));
   } else {
-    walked_[id] = true;
-    frames_.push_back({std::move(groups), std::move(shape), 0, 0, path_.size()});
+    seen_[id] = Seen::kWalked;
+    frames_.push_back({std::move(groups), std::move(shape), 0, 0, path_.size(), id, said()});
   }
 }
 
@@ -159,9 +168,10 @@ void Walk::visit_call(PickleId id) {
   }
   const PickleCall& call = pickle_.call(id);
   std::vector<Group> groups = groups_of_call(call);
-  if (!is_container(call) && !walked_[id]) {
+  if (!is_container(call) && seen_[id] == Seen::kNot) {
     note("an object of " + type_name(call) +
          (groups.empty() ? "" : "; the arrays in it are shown"));
+    seen_[id] = groups.empty() ? Seen::kNothingInIt : Seen::kNot;
   }
   enter(id, std::move(groups));
 }

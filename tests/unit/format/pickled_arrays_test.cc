@@ -341,6 +341,16 @@ TEST(PickledArraysTest, ShowsASharedArrayAtEachOfItsPlaces) {
   EXPECT_THAT(found.paths(), ElementsAre("/0", "/1/0", "/1/1"));
 }
 
+TEST(PickledArraysTest, SaysOfSharedObjectsWithArraysAloneWhereTheyAreShown) {
+  const std::string plain = tuple({number(1), list({text("a")})}) + "q\1";
+  const std::string holder = list({two_bytes()}) + "q\2";
+  const std::string object = call(global("m", "C"), {}) + "q\3";
+  const Found found = find(list({plain, holder, object, "h\1", "h\2", "h\3", "h\1"}));
+  EXPECT_THAT(found.paths(), ElementsAre("/1/0"));
+  EXPECT_THAT(found.all.notes,
+              ElementsAre("2: an object of m.C", "4: also stands elsewhere, and is shown there"));
+}
+
 TEST(PickledArraysTest, MakesNotesOfWhatItDoesNotShow) {
   const Found found = find(dict({text("run"), call(global("os", "system"), {text("touch /tmp/x")}),
                                  text("kept"), number(1) + "Q", text("w"), two_bytes()}));
