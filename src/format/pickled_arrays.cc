@@ -26,6 +26,8 @@ struct Group {
   std::span<const PickleId> items;
   bool pairs = false;  // keys and values in turn
   bool grid = false;   // elements of an object array, named by their index on each axis
+  // Of the items, or in a grid of the items of each element that is a tuple of as many.
+  std::span<const PickleId> names = {};
 };
 
 struct Frame {
@@ -109,11 +111,20 @@ void Walk::step() {
     name_grid(frame);
   } else if (group.pairs) {
     path_.push_back(pickled_key(pickle_, group.items[frame.item], frame.item / 2));
+  } else if (!group.names.empty()) {
+    path_.push_back(pickled_key(pickle_, group.names[frame.item], frame.item));
   } else {
     path_.push_back(std::to_string(frame.item));
   }
   frame.item += width;
-  visit(child);
+  const bool has_fields = group.grid && !group.names.empty() &&
+                          pickle_.kind(child) == PickleKind::kTuple &&
+                          pickle_.items(child).size() == group.names.size();
+  if (has_fields) {
+    enter(child, {{.items = pickle_.items(child), .names = group.names}});
+  } else {
+    visit(child);
+  }
 }
 
 void Walk::name_grid(const Frame& frame) {
@@ -193,7 +204,7 @@ bool Walk::visit_numpy(PickleId id) {
         emit(std::move(*value->mask));
       }
     } else {
-      enter(id, {{.items = pickle_.items(value->elements), .grid = true}},
+      enter(id, {{.items = pickle_.items(value->elements), .grid = true, .names = value->names}},
             std::move(value->array.shape));
     }
   } catch (const Error& e) {

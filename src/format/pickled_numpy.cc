@@ -116,12 +116,15 @@ NumpyValue PickledNumpy::checked(const Parts& parts) {
   array.dtype = dtypes_.read(parts.dtype);
   array.shape = parts.shape == kNoPickle ? Shape() : pickled_shape(pickle_, parts.shape);
   if (array.dtype->has_objects) {
-    const bool is_list =
-        array.dtype->kind == DtypeKind::kObject && pickle_.kind(parts.data) == PickleKind::kList;
+    const bool is_list = pickle_.kind(parts.data) == PickleKind::kList;
     if (!is_list || pickle_.items(parts.data).size() != element_count(array.shape)) {
-      throw_unsupported("an array with objects in its fields");
+      throw_corrupt("an array of objects that isn't a list of ", element_count(array.shape));
     }
     value.elements = parts.data;
+    if (array.dtype->kind == DtypeKind::kStruct) {
+      value.names = field_names(parts.dtype);
+      value.note = "of fields with objects only the arrays in them are shown";
+    }
     return value;
   }
   array.fortran_order = parts.fortran_order && array.shape.size() > 1;
@@ -139,6 +142,13 @@ NumpyValue PickledNumpy::checked(const Parts& parts) {
                   array.dtype->itemsize, ", with data of ", range->length);
   }
   return value;
+}
+
+// In the order of the tuples that stand for the elements. Precondition: a structured type that was
+// read.
+std::span<const PickleId> PickledNumpy::field_names(PickleId dtype) const {
+  constexpr std::size_t kNames = 3;
+  return pickle_.items(pickle_.items(pickle_.call(dtype).state)[kNames]);
 }
 
 // `array` has the stored shape; it gets that of the array whose axes are the stored ones in the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,8 @@ namespace npyfs {
 // An array as its call says; without a path.
 struct NumpyValue {
   PickledArray array;                // if there are no `elements`
-  PickleId elements = kNoPickle;     // of an object array: a list, in C order
+  PickleId elements = kNoPickle;     // of an array with objects: a list, in C order
+  std::span<const PickleId> names;   // of the fields that each element is a tuple of, if it is one
   std::optional<PickledArray> mask;  // of a masked array: True where a value doesn't count
   std::string note;                  // what of it isn't shown; empty if nothing
 };
@@ -50,6 +52,7 @@ class PickledNumpy {
   NumpyValue from_buffer(PickleId arguments);
   NumpyValue from_scalar(PickleId arguments);
   NumpyValue checked(const Parts& parts);
+  std::span<const PickleId> field_names(PickleId dtype) const;
   void put_axes_in_order(PickledArray& array, PickleId axes) const;
   std::span<const PickleId> tuple(PickleId id, std::size_t least) const;
 

@@ -302,6 +302,6 @@ def test_pickled_arrays_are_shown_and_never_run(mount, home, save):
 
 def test_objects_inside_a_structured_type_are_pickled_too(mount, home):
     np.savez(home / "x.npz", x=np.zeros(2, [("o", "O"), ("i", "<i4")]))
-    m = mount(home / "x.npz", announced=["objects in its fields"])
+    m = mount(home / "x.npz", announced=["fields with objects"])
     assert m.meta("x")["pickled"] is True
     assert os.listdir(m.path) == ["x.npy", "x.meta.json"]

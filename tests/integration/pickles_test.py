@@ -167,6 +167,18 @@ def test_an_array_of_objects_shows_the_arrays_in_it(mount, home, save):
     assert m.errors() == []
 
 
+def test_a_structure_of_objects_shows_the_arrays_in_its_fields(mount, home):
+    """As scipy.io.loadmat gives a MATLAB struct."""
+    struct = np.empty((1, 2), [("weights", "O"), ("epoch", "<i4"), ("more", "O")])
+    struct[0, 0] = GRID, 3, {"b": GRID * 2}
+    struct[0, 1] = "text", 4, None
+    np.savez(home / "x.npz", s=struct)
+    m = mount(home / "x.npz", announced=["fields with objects"])
+    assert sorted(m.manifest()) == ["s", "s/0/0/more/b", "s/0/0/weights"]
+    assert np.array_equal(np.load(m.path / "s/0/0/weights.npy"), GRID)
+    assert np.array_equal(np.load(m.path / "s/0/0/more/b.npy"), GRID * 2)
+
+
 def test_members_of_an_archive_that_are_pickles(mount, home):
     (home / "x.npz").write_bytes(archive([member("a.npy", npy(GRID)),
                                           member("state.pkl", pickle.dumps({"w": GRID}))]))

@@ -336,6 +336,22 @@ TEST(PickledArraysTest, NamesTheElementsOfAnObjectArrayByTheirPlace) {
               ElementsAre("/k"));
 }
 
+TEST(PickledArraysTest, NamesTheObjectsOfFieldsByPlaceAndField) {
+  const std::string type = struct_dtype(tuple({text("w"), text("n")}),
+                                        dict({text("w"), tuple({dtype("O8", "|"), number(4)}),
+                                              text("n"), tuple({dtype("i4", "<"), number(0)})}),
+                                        12);
+  const Found found =
+      find(array(type, {number(1), number(2)},
+                 list({tuple({two_bytes(), number(1)}), tuple({kNone, number(1)})})));
+  EXPECT_THAT(found.paths(), ElementsAre("/0/0/w"));
+  EXPECT_THAT(found.all.notes,
+              ElementsAre("of fields with objects only the arrays in them are shown"));
+  EXPECT_THAT(find(array(type, {number(2)}, list({two_bytes(), tuple({two_bytes()})}))).paths(),
+              ElementsAre("/0", "/1/0"))
+      << "elements that aren't as the type says";
+}
+
 TEST(PickledArraysTest, ShowsASharedArrayAtEachOfItsPlaces) {
   const Found found = find(two_bytes() + "q\0"s + list({"h\0"s, "h\0"s}) + "\x86");
   EXPECT_THAT(found.paths(), ElementsAre("/0", "/1/0", "/1/1"));
