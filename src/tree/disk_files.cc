@@ -1,6 +1,7 @@
 #include "tree/disk_files.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <sys/resource.h>
@@ -10,6 +11,9 @@
 
 namespace npyfs {
 namespace {
+
+// The first that is one counts.
+constexpr std::array<std::string_view, 2> kSidecarEndings = {"_meta.json", kMetaEnding};
 
 // Half of what may be open, and at most 512: the rest is for the mount, and whoever shares the
 // limit.
@@ -52,7 +56,8 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
   if (ending == kDataEndings.end() || is_other) {
     return std::nullopt;
   }
-  auto told = sidecar_of(path.substr(0, path.size() - ending->size()));
+  const std::string stem = path.substr(0, path.size() - ending->size());
+  auto told = sidecar_of(stem);
   if (is_image) {
     ArrayInfo info = describe_image(file, head);
     if (told) {
@@ -74,19 +79,31 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
     }
   }
   if (*ending == ".npy") {
-    throw_corrupt(path, ": no .npy image but ", describe_bytes(head, file.size()));
+    throw_corrupt(path, ": no .npy image but ", describe_bytes(head, file.size()),
+                  unread_sidecar(stem));
   }
   return std::nullopt;
 }
 
 // The sidecar of the array at `stem_path`.
 std::optional<DiskFiles::SidecarFile> DiskFiles::sidecar_of(const std::string& stem_path) const {
-  for (const std::string_view ending : {std::string_view("_meta.json"), kMetaEnding}) {
+  for (const std::string_view ending : kSidecarEndings) {
     if (auto found = sidecar(stem_path + std::string(ending))) {
       return SidecarFile{std::move(*found), ending};
     }
   }
   return std::nullopt;
+}
+
+// What to add to a message where there is a sidecar that isn't one; else nothing.
+std::string DiskFiles::unread_sidecar(const std::string& stem_path) const {
+  for (const std::string_view ending : kSidecarEndings) {
+    if (small_file(stem_path + std::string(ending))) {
+      return text_of("; ", stem_path, ending,
+                     " beside it isn't JSON text with a shape and a dtype");
+    }
+  }
+  return "";
 }
 
 std::optional<Sidecar> DiskFiles::sidecar(const std::string& path) const {

@@ -66,6 +66,7 @@ class DiskFiles {
   };
 
   std::optional<SidecarFile> sidecar_of(const std::string& stem_path) const;
+  std::string unread_sidecar(const std::string& stem_path) const;
   std::optional<std::vector<std::byte>> small_file(const std::string& path) const;
   std::unique_ptr<const Npz> read_archive(const std::string& path, const FileIdentity& identity);
 

@@ -238,6 +238,17 @@ def test_a_sidecar_that_makes_no_sense_leaves_a_plain_file(mount, model, text):
     assert mounting.tree(m.path) == mounting.tree(model)
 
 
+@pytest.mark.parametrize("ending", ["_meta.json", ".meta.json"])
+@pytest.mark.parametrize("text", [b"{", b'{"dtype": "int8"}', b'{"shape": [4.0], "dtype": "int8"}',
+                                  '{"shape": [4], "dtype": "int8"}'.encode("utf-16")])
+def test_bytes_without_a_header_tell_of_the_sidecar_that_did_not_help(mount, model, ending, text):
+    write(model / "x.npy", bytes([9, 8, 7, 6]))
+    write(model / f"x{ending}", text)
+    m = mount(model, announced=["x.npy"])
+    (error,) = m.errors()
+    assert error["what"].endswith(f"09 08 07 06; x{ending} beside it isn't JSON text with a shape and a dtype")
+
+
 def test_large_file_pointers_are_named(mount, model):
     write(model / "w.npy", POINTER)
     write(model / "part.npz", POINTER)
