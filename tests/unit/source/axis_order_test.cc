@@ -80,12 +80,14 @@ TEST_P(AxisOrderTest, IsATransposeHoweverItIsRead) {
   } while (std::ranges::next_permutation(axes).found);
 }
 
-// The last ones have runs too far apart to read over, and more than one stretch.
+// The last ones have runs too far apart to read over, of rows that are and aren't, and more than
+// one stretch.
 INSTANTIATE_TEST_SUITE_P(Shapes, AxisOrderTest,
                          testing::Values(Case{{3, 4, 5}, 3}, Case{{2, 3, 4, 5}, 1},
                                          Case{{1, 7, 1, 4}, 2}, Case{{5}, 4}, Case{{}, 8},
                                          Case{{4, 0, 3}, 2}, Case{{3, 2}, 0},
-                                         Case{{40, 3, 6000}, 1}, Case{{64, 70, 60}, 4}));
+                                         Case{{40, 3, 6000}, 1}, Case{{3, 200, 30}, 4},
+                                         Case{{64, 70, 60}, 4}));
 
 TEST(AxisOrderTest, IsTheDataItselfWhereTheOrderMakesNoDifference) {
   const auto data = memory(noise(24));
