@@ -202,7 +202,8 @@ void op_read(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
     }
     server.statistics().queued_reads.fetch_add(1, std::memory_order_relaxed);
     server.statistics().waiting_reads.fetch_add(1, std::memory_order_relaxed);
-    server.long_reads().add({[req, &server] { return server.cancelled(req); },
+    server.long_reads().add({(inode - Tree::kFirst) / Tree::kPerItem,
+                             [req, &server] { return server.cancelled(req); },
                              [=, &server] {
                                send(req, server, *handle, begin, length);
                                server.statistics().waiting_reads.fetch_sub(1);

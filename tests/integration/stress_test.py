@@ -135,7 +135,8 @@ def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, 
     # Four members of 32 GiB, nearly all zeros: to decode one takes ten seconds and more.
     members = [(f"m{i}.npy", Large(2048, noise=64), DEFLATE) for i in range(4)]
     write_large(home / "x.npz", [*members, ("small.npy", npy(np.arange(3)), 0),
-                                 ("other.npy", npy(np.arange(4)), DEFLATE)])
+                                 ("other.npy", npy(np.arange(4)), DEFLATE),
+                                 ("longer.npy", npy(np.arange(300_000)), DEFLATE)])
     m = mount(home / "x.npz")
     readers = [subprocess.Popen(["dd", f"if={m.path}/m{i % 4}.raw", "bs=4096", "count=1",
                                  f"skip={(2000 * SEGMENT + i * 4 * MEBIBYTE) // 4096}", "of=/dev/null"],
@@ -144,7 +145,7 @@ def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, 
         mounting.eventually(lambda: m.stats()["waiting_reads"] >= 16, "16 long reads are under way")
         before = m.stats()
         assert (m.path / "small.npy").stat().st_size == 128 + 24
-        assert len(os.listdir(m.path)) == 6 * 4
+        assert len(os.listdir(m.path)) == 7 * 4
         assert not (m.path / "absent").exists()
         assert np.array_equal(np.load(m.path / "small.npy"), np.arange(3))
         assert np.array_equal(np.load(m.path / "other.npy"), np.arange(4))
@@ -152,6 +153,10 @@ def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, 
         assert all(reader.poll() is None for reader in readers), "a small request waited for the long ones"
         for key in ("waiting_reads", "queued_reads"):
             assert after[key] == before["waiting_reads"], "one of the long ones was answered meanwhile"
+        # Of more than one block, so it is queued too.
+        assert np.array_equal(np.load(m.path / "longer.npy"), np.arange(300_000))
+        assert m.stats()["queued_reads"] > after["queued_reads"]
+        assert all(reader.poll() is None for reader in readers), "another member waited for the long ones"
     finally:
         for reader in readers:
             reader.kill()

@@ -1,9 +1,12 @@
 #include "fuse/long_reads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include <signal.h>
 
@@ -41,7 +44,7 @@ TEST(LongReadsTest, EveryJobRunsOnce) {
   {
     LongReads reads(3);
     for (int i = 0; i < 1000; ++i) {
-      reads.add({never,
+      reads.add({0, never,
                  [&] {
                    if (++run == 1000) {
                      all.happen();
@@ -59,9 +62,93 @@ TEST(LongReadsTest, WaitingDoesNotTakeAThreadOfTheCallers) {
   Event go;
   LongReads reads(1);
   for (int i = 0; i < 50; ++i) {
-    reads.add({never, [&] { go.wait(); }, [] {}});
+    reads.add({0, never, [&] { go.wait(); }, [] {}});
   }
   go.happen();  // add returned fifty times though the first is still at work
+}
+
+TEST(LongReadsTest, AFileDoesNotWaitForAnother) {
+  Event go;
+  Event other;
+  LongReads reads(2);
+  for (int i = 0; i < 4; ++i) {
+    reads.add({7, never, [&] { go.wait(); }, [] {}});
+  }
+  reads.add({8, never, [&] { other.happen(); }, [] {}});
+  EXPECT_TRUE(other.wait()) << "behind four of another file";
+  go.happen();
+}
+
+TEST(LongReadsTest, OfAFileAFewAreUnderWayAndTheOthersInTheirOrder) {
+  std::mutex mutex;
+  std::vector<int> order;
+  int now = 0;
+  int most = 0;
+  Event all;
+  LongReads reads(1);
+  for (int i = 0; i < 100; ++i) {
+    const auto run = [&, i] {
+      const std::unique_lock lock(mutex, std::try_to_lock);
+      ASSERT_TRUE(lock.owns_lock()) << "two at once";
+      most = std::max(most, ++now);
+      order.push_back(i);
+      --now;
+      if (i == 99) {
+        all.happen();
+      }
+    };
+    reads.add({5, never, run, [] {}});
+  }
+  ASSERT_TRUE(all.wait());
+  EXPECT_EQ(most, 1);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+TEST(LongReadsTest, MoreFilesThanThreadsGetTheirTurn) {
+  Event go;
+  Event all;
+  std::atomic<std::size_t> at_work = 0;
+  std::atomic<std::size_t> done = 0;
+  constexpr std::size_t kFiles = LongReads::kMostAtOnce + 10;
+  LongReads reads(2);
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    const auto run = [&] {
+      EXPECT_LE(++at_work, LongReads::kMostAtOnce);
+      go.wait();
+      --at_work;
+      if (++done == kFiles) {
+        all.happen();
+      }
+    };
+    reads.add({i, never, run, [] {}});
+  }
+  go.happen();
+  EXPECT_TRUE(all.wait());
+}
+
+TEST(LongReadsTest, AReaderOfAFileThatWentAwayLetsTheNextOneOfItGo) {
+  Event go;
+  Event started;
+  Event next;
+  std::atomic<bool> gone = false;
+  std::atomic<int> given_up = 0;
+  LongReads reads(1);
+  reads.add({0, never,
+             [&] {
+               started.happen();
+               go.wait();
+             },
+             [] {}});
+  ASSERT_TRUE(started.wait());
+  for (int i = 0; i < 3; ++i) {
+    reads.add(
+        {0, [&] { return gone.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { ++given_up; }});
+  }
+  reads.add({0, never, [&] { next.happen(); }, [] {}});
+  gone = true;
+  go.happen();
+  EXPECT_TRUE(next.wait());
+  EXPECT_EQ(given_up, 3);
 }
 
 TEST(LongReadsTest, AReaderThatWentAwayIsAnsweredWhileAllThreadsAreAtWork) {
@@ -70,7 +157,7 @@ TEST(LongReadsTest, AReaderThatWentAwayIsAnsweredWhileAllThreadsAreAtWork) {
   Event given_up;
   std::atomic<bool> gone = false;
   LongReads reads(1);
-  reads.add({never,
+  reads.add({0, never,
              [&] {
                started.happen();
                go.wait();
@@ -78,7 +165,7 @@ TEST(LongReadsTest, AReaderThatWentAwayIsAnsweredWhileAllThreadsAreAtWork) {
              [] {}});
   ASSERT_TRUE(started.wait());
   reads.add(
-      {[&] { return gone.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { given_up.happen(); }});
+      {0, [&] { return gone.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { given_up.happen(); }});
   gone = true;
   EXPECT_TRUE(given_up.wait());
   go.happen();
@@ -91,7 +178,7 @@ TEST(LongReadsTest, TheEndGivesUpWhatWaitsAndWaitsForWhatRuns) {
   Event started;
   {
     LongReads reads(1);
-    reads.add({never,
+    reads.add({0, never,
                [&] {
                  started.happen();
                  while (!stop) {
@@ -102,7 +189,8 @@ TEST(LongReadsTest, TheEndGivesUpWhatWaitsAndWaitsForWhatRuns) {
                [] {}});
     ASSERT_TRUE(started.wait());
     for (int i = 0; i < 20; ++i) {
-      reads.add({[&] { return stop.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { ++given_up; }});
+      reads.add(
+          {0, [&] { return stop.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { ++given_up; }});
     }
     stop = true;
   }
@@ -114,7 +202,7 @@ TEST(LongReadsTest, ItsThreadsLeaveTheSignalsToOthers) {
   Event done;
   sigset_t blocked;
   LongReads reads(1);
-  reads.add({never,
+  reads.add({0, never,
              [&] {
                ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
                done.happen();
