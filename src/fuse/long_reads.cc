@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include "npyfs/base/signals.h"
@@ -18,6 +19,7 @@ constexpr std::chrono::milliseconds kSweep(50);
 LongReads::LongReads(unsigned of_a_file) : of_a_file_(of_a_file) {
   const SignalsBlocked blocked;
   const std::lock_guard lock(mutex_);
+  threads_.reserve(kMostAtOnce);
   while (threads_.size() < of_a_file_) {
     start_thread();
   }
@@ -36,21 +38,22 @@ LongReads::~LongReads() {
 }
 
 void LongReads::add(Job job) {
+  std::list<Job> added;
+  added.push_back(std::move(job));
   const std::lock_guard lock(mutex_);
-  unsigned& turns = turns_[job.file];
+  unsigned& turns = turns_[added.front().file];
   if (turns == of_a_file_) {
-    held_.push_back(std::move(job));
-    changed_.notify_all();  // the sweeper looks at it too
-    return;
-  }
-  ready_.push_back(std::move(job));
-  ++turns;
-  if (ready_.size() > idle_ && threads_.size() < kMostAtOnce) {
-    const SignalsBlocked blocked;
-    try {
-      start_thread();
-    } catch (const std::system_error&) {
-      // No more threads to be had: it waits for one of those there are.
+    held_.splice(held_.end(), added);
+  } else {
+    ready_.splice(ready_.end(), added);
+    ++turns;
+    if (ready_.size() > idle_ && threads_.size() < kMostAtOnce) {
+      const SignalsBlocked blocked;
+      try {
+        start_thread();
+      } catch (const std::exception&) {
+        // No more threads to be had: it waits for one of those there are.
+      }
     }
   }
   changed_.notify_all();
@@ -66,8 +69,9 @@ void LongReads::work() {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop_.get_token(), [this] { return !ready_.empty(); })) {
     --idle_;
-    const Job job = std::move(ready_.front());
-    ready_.pop_front();
+    std::list<Job> taken;
+    taken.splice(taken.end(), ready_, ready_.begin());
+    const Job& job = taken.front();
     lock.unlock();
     if (job.cancelled()) {
       job.give_up();
@@ -84,11 +88,10 @@ void LongReads::work() {
 void LongReads::ended(std::uint64_t file) {
   const auto next = std::ranges::find(held_, file, &Job::file);
   if (next != held_.end()) {
-    ready_.push_back(std::move(*next));
-    held_.erase(next);
+    ready_.splice(ready_.end(), held_, next);
     changed_.notify_all();
-  } else if (--turns_[file] == 0) {
-    turns_.erase(file);
+  } else if (const auto turns = turns_.find(file); --turns->second == 0) {
+    turns_.erase(turns);
   }
 }
 
@@ -97,21 +100,21 @@ void LongReads::sweep() {
   std::unique_lock lock(mutex_);
   const auto has_jobs = [this] { return !ready_.empty() || !held_.empty(); };
   while (changed_.wait(lock, stop_.get_token(), has_jobs)) {
-    std::vector<Job> cancelled;
-    const auto take_cancelled = [&](std::deque<Job>& jobs) {
-      std::erase_if(jobs, [&](const Job& job) {
-        const bool off = job.cancelled();
-        if (off) {
-          cancelled.push_back(job);
+    std::list<Job> cancelled;
+    const auto take_cancelled = [&cancelled](std::list<Job>& jobs) {
+      for (auto at = jobs.begin(); at != jobs.end();) {
+        const auto job = at++;
+        if (job->cancelled()) {
+          cancelled.splice(cancelled.end(), jobs, job);
         }
-        return off;
-      });
+      }
     };
     take_cancelled(held_);
     const std::size_t held = cancelled.size();
     take_cancelled(ready_);
-    for (std::size_t i = held; i < cancelled.size(); ++i) {
-      ended(cancelled[i].file);
+    for (auto job = std::next(cancelled.begin(), static_cast<std::ptrdiff_t>(held));
+         job != cancelled.end(); ++job) {
+      ended(job->file);
     }
     lock.unlock();
     for (const Job& job : cancelled) {

@@ -10,8 +10,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -41,6 +41,7 @@ class LongReads {
   LongReads(const LongReads&) = delete;
   LongReads& operator=(const LongReads&) = delete;
 
+  // Throws std::bad_alloc; then it is as if it had not been called.
   void add(Job job);
 
  private:
@@ -53,8 +54,8 @@ class LongReads {
   std::stop_source stop_;
   std::mutex mutex_;  // guards everything below
   std::condition_variable_any changed_;
-  std::deque<Job> ready_;                              // wait for a thread
-  std::deque<Job> held_;                               // wait for an earlier one of their file
+  std::list<Job> ready_;                               // wait for a thread
+  std::list<Job> held_;                                // wait for an earlier one of their file
   std::unordered_map<std::uint64_t, unsigned> turns_;  // of a file: ready or under way
   std::size_t idle_ = 0;                               // threads without a job
   std::vector<std::jthread> threads_;                  // last: joined before the rest goes
