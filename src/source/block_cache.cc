@@ -63,9 +63,11 @@ void BlockCache::put(BlockKey key, BlockPtr block, std::size_t begin, std::size_
   if (entries_.contains(key)) {
     return;
   }
-  counts_.bytes += cost(block);
-  on_trial_.push_front({key, std::move(block), begin, end});
-  entries_.emplace(key, on_trial_.begin());
+  Entries fresh;
+  fresh.push_front({key, std::move(block), begin, end});
+  entries_.emplace(key, fresh.begin());
+  counts_.bytes += cost(fresh.front().block);
+  on_trial_.splice(on_trial_.begin(), fresh);
   while (counts_.bytes > capacity_) {
     evicted.push_back(evict_one());
   }

@@ -187,12 +187,13 @@ BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
 bool DecodedMember::publish(Run& run, const BlockPtr& block, const Wanted& wanted) {
   std::unique_lock lock(mutex_);
   const std::uint64_t index = run.next;
-  const auto waiting = run.slots.extract(index);
-  const bool keep = run.is_ahead || run.last - index < most_kept_ || !waiting.empty();
+  const bool keep = run.is_ahead || run.last - index < most_kept_ || run.slots.contains(index);
   if (keep && block->size() > 0) {
     const bool is_wanted = index == wanted.index;
     shared_.cache.put(key(index), block, is_wanted ? wanted.begin : 0, is_wanted ? wanted.end : 0);
   }
+  // From here on nothing throws: who was taken off the run's list is told.
+  const auto waiting = run.slots.extract(index);
   if (!waiting.empty()) {
     waiting.mapped()->block = block;
     waiting.mapped()->done = true;

@@ -212,11 +212,10 @@ DecodedMember::Run* DecodedMember::nearest_run(std::uint64_t index) const {
 }
 
 BlockPtr DecodedMember::wait_for(std::unique_lock<std::mutex> lock, Run& run, std::uint64_t index) {
-  auto& place = run.slots[index];
-  if (place == nullptr) {
-    place = std::make_shared<Slot>();
-  }
-  const std::shared_ptr<Slot> slot = place;  // `run` may end any time
+  const auto known = run.slots.find(index);
+  // `run` may end any time.
+  const auto slot = known == run.slots.end() ? std::make_shared<Slot>() : known->second;
+  run.slots.try_emplace(index, slot);
   ++shared_.waits;
   lock.unlock();
   shared_.cache.prepare();  // somebody has to, and the thread that decodes has more to do

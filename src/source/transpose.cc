@@ -228,16 +228,16 @@ BlockPtr COrder::make(const std::shared_ptr<Tile>& tile, std::size_t used_begin,
       tile_blocks_ = tile->count;
     }
     blocks = copied(*tile);
+    // The last one first: if the cache can't keep all, it gives up those that are wanted last.
+    for (std::size_t i = blocks.size(); i-- > 1;) {
+      cache_->put({object_, tile->first + i}, blocks[i]);
+    }
+    cache_->put({object_, tile->first}, blocks.front(), used_begin, used_end);
   } catch (...) {
     tiles().finish(tile, {});
     throw;
   }
-  // The last one first: if the cache can't keep all, it gives up those that are wanted last.
-  for (std::size_t i = blocks.size(); i-- > 1;) {
-    cache_->put({object_, tile->first + i}, blocks[i]);
-  }
   BlockPtr first = blocks.front();
-  cache_->put({object_, tile->first}, first, used_begin, used_end);
   tiles().finish(tile, std::move(blocks));
   return first;
 }
