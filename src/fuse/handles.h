@@ -17,6 +17,7 @@ namespace npyfs {
 struct Handle {
   Inode inode = 0;
   SourcePtr source;
+  std::uint64_t opened_at = 0;  // a moment of DamagedMembers
 };
 using HandlePtr = std::shared_ptr<const Handle>;
 

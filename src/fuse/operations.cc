@@ -133,6 +133,7 @@ void op_open(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
     auto handle = std::make_shared<Handle>();
     handle->inode = inode;
     handle->source = server.tree().open(inode);
+    handle->opened_at = server.damaged_members().now();
     info->direct_io = node.is_volatile;
     info->keep_cache = !node.is_volatile;
     server.tree().check(inode);
@@ -157,10 +158,17 @@ void op_release(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
   });
 }
 
-// Closing a copy of a file that changed meanwhile must fail, even if each read came out well.
-void op_flush(fuse_req_t req, fuse_ino_t inode, fuse_file_info*) {
+// Closing a copy of a file that changed meanwhile, or that was found to be damaged, must fail, even
+// if each read came out well: some may have been served from the kernel's pages.
+void op_flush(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
   answer(req, inode, [&](Server& server) {
     server.tree().check(inode);
+    const HandlePtr handle = server.handles().find(info->fh);
+    const auto member = server.tree().member_id(inode);
+    if (handle != nullptr && server.damaged_members().found_since(member, handle->opened_at)) {
+      fuse_reply_err(req, EIO);  // reported when it was found
+      return;
+    }
     fuse_reply_err(req, 0);
   });
 }
@@ -292,7 +300,8 @@ void op_listxattr(fuse_req_t req, fuse_ino_t, std::size_t) { fuse_reply_err(req,
 
 Server::Server(Catalog catalog, const std::shared_ptr<Decoder>& decoder,
                const MountOptions& options, std::function<void()> ready)
-    : tree_(std::move(catalog), decoder, options.listed,
+    : decoder_(decoder),
+      tree_(std::move(catalog), decoder, options.listed,
             [this, decoder, source = options.source,
              identity =
                  [&] {
@@ -307,7 +316,7 @@ Server::Server(Catalog catalog, const std::shared_ptr<Decoder>& decoder,
       umask_(options.umask),
       ready_(std::move(ready)) {
   count_volume();
-  report_decoder_faults(*decoder);
+  report_decoder_faults();
 }
 
 void Server::count_volume() {
@@ -325,10 +334,14 @@ void Server::count_volume() {
   volume_.f_namemax = kMostNameBytes;
 }
 
-void Server::report_decoder_faults(Decoder& decoder) {
-  decoder.on_fault([this](std::uint64_t member_id, int errno_value, const std::string& text) {
+void Server::report_decoder_faults() {
+  decoder_->on_fault([this](std::uint64_t member_id, int errno_value, const std::string& text) {
     const std::string place = tree_.catalog().place_of_member(member_id);
     const std::string what = place + ": " + text;
+    damaged_members_.add(member_id);
+    if (stale_pages_ != nullptr) {
+      stale_pages_->damaged(member_id);
+    }
     if (tree_.faults().add({place, what, errno_value})) {
       spdlog::error("{}", what);
     }
@@ -366,6 +379,7 @@ void Server::start(fuse_session* session) {
 void Server::stop() {
   stopping_ = true;  // libfuse's own flag is down again once its loop has returned
   long_reads_.reset();
+  decoder_->stop_threads();  // they report faults
   stale_pages_.reset();
 }
 

@@ -15,6 +15,7 @@
 #include "npyfs/fuse/serve.h"
 #include "npyfs/tree/tree.h"
 
+#include "fuse/damaged_members.h"
 #include "fuse/fuse_api.h"
 #include "fuse/handles.h"
 #include "fuse/long_reads.h"
@@ -36,12 +37,13 @@ class Server {
   StalePages& stale_pages() { return *stale_pages_; }
   Passthrough& passthrough() { return passthrough_; }
   Handles& handles() { return handles_; }
+  DamagedMembers& damaged_members() { return damaged_members_; }
   const struct statvfs& volume() const { return volume_; }
   struct stat attributes_of(const Tree::Attributes& node) const;
 
   // Starts what needs threads. `session` is told of stale pages.
   void start(fuse_session* session);
-  // Makes long work give up, and ends the threads.
+  // Makes long work give up, and ends the threads, those of the decoder too.
   void stop();
 
   // Whether the work for `req` is no longer wanted: the reader went away, or the session ends.
@@ -55,9 +57,10 @@ class Server {
 
  private:
   void count_volume();
-  void report_decoder_faults(Decoder& decoder);
+  void report_decoder_faults();
 
   Statistics statistics_;
+  const std::shared_ptr<Decoder> decoder_;
   Tree tree_;
   uid_t uid_;
   gid_t gid_;
@@ -65,6 +68,7 @@ class Server {
   std::function<void()> ready_;
   struct statvfs volume_ = {};
   Handles handles_;
+  DamagedMembers damaged_members_;
   Passthrough passthrough_;
   fuse_session* session_ = nullptr;
   std::atomic<bool> stopping_ = false;

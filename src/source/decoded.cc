@@ -89,9 +89,11 @@ DecodeShared::DecodeShared(const Decoder::Options& options)
 Decoder::Decoder(const Options& options) : shared_(std::make_shared<DecodeShared>(options)) {}
 
 Decoder::~Decoder() {
-  shared_->pool.stop();
+  stop_threads();
   shared_->keeper.save_all();
 }
+
+void Decoder::stop_threads() { shared_->pool.stop(); }
 
 unsigned Decoder::default_threads() {
   return std::clamp(std::thread::hardware_concurrency(), 2U, 9U) - 1;

@@ -121,6 +121,13 @@ std::string Catalog::place_of_member(std::uint64_t member_id) const {
   return "member " + std::to_string(member_id);
 }
 
+std::optional<std::uint64_t> Catalog::member_id(ItemId item) const {
+  const auto* npz =
+      kind(item) == ItemKind::kDirectory ? nullptr : dynamic_cast<const Npz*>(&store(item));
+  return npz == nullptr ? std::nullopt
+                        : std::optional(npz->archive().id() << 32 | store_index(item));
+}
+
 CatalogBuilder::CatalogBuilder(std::int64_t mtime_ns) {
   catalog_.mtime_ns_ = mtime_ns;
   catalog_.items_.emplace_back();  // the root, which no search finds

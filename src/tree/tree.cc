@@ -258,6 +258,10 @@ void Tree::check(Inode inode) const {
   }
 }
 
+std::optional<std::uint64_t> Tree::member_id(Inode inode) const {
+  return inode < kFirst ? std::nullopt : catalog_.member_id(item_of(inode));
+}
+
 std::string Tree::place(Inode inode) const {
   const ItemId item = inode < kFirst ? kRootItem : item_of(inode);
   if (catalog_.kind(item) == ItemKind::kDirectory) {

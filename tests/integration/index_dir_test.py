@@ -276,3 +276,46 @@ def test_archives_in_a_directory_are_kept_each(mount, source, index, weights, ho
             assert (m.stats()["decoded_bytes"] - before <= ONE_SPACING) == kept
         m.unmount()
     assert len(files(index)) == 2
+
+
+def read_some(path, offset, count):
+    with open(path, "rb", buffering=0) as file:
+        file.seek(offset)
+        return file.read(count)
+
+
+@pytest.mark.parametrize("view", ["npy", "raw", "u8view.npy"])
+def test_a_whole_read_of_a_damaged_member_fails_though_its_end_was_read_before(mount, home, index, weights, view):
+    source = home / "weights.npz"
+    save(source, weights)
+    content = bytearray(source.read_bytes())
+    at = content.rindex(b"PK\x01\x02") + 16  # its CRC in the central directory
+    content[at] ^= 1
+    source.write_bytes(content)
+
+    m = mount(source, "--index-dir", index)
+    size = (m.path / f"w.{view}").stat().st_size
+    read_some(m.path / f"w.{view}", 0, size * 3 // 4)  # what it teaches outlives it, what it checked doesn't
+    m.unmount()
+    assert files(index), "there was nothing wrong so far"
+
+    m = mount(source, "--index-dir", index, announced=["CRC-32 is", "can't be right"])
+    path = m.path / f"w.{view}"
+    end = read_some(path, size - 2 * BLOCK, 2 * BLOCK)
+    assert end == weights.tobytes()[-2 * BLOCK:], "nobody can know yet"
+    early = os.open(path, os.O_RDONLY)
+    with pytest.raises(OSError, match="Input/output error"):
+        path.read_bytes()
+    mounting.eventually(lambda: fails(path, size - 1), "what the kernel kept of its end has gone")
+    with pytest.raises(OSError, match="Input/output error"):
+        os.close(early)  # who may have read it from there is told
+    assert read_some(path, 0, MEBIBYTE)
+    assert len(m.errors()) == 1
+
+
+def fails(path, offset):
+    try:
+        read_some(path, offset, 1)
+    except OSError:
+        return True
+    return False

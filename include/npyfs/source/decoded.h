@@ -134,6 +134,9 @@ class Decoder {
   // so after a fork, and leave SIGTERM, SIGINT and SIGHUP to others.
   static unsigned default_threads();
 
+  // Stops and joins the threads, for good, before what on_fault refers to goes.
+  void stop_threads();
+
   // Blocks of other origin may live there too.
   BlockCache& cache();
 

@@ -76,6 +76,9 @@ class Catalog {
   // "archive: member" of a member number that the Decoder reports.
   std::string place_of_member(std::uint64_t member_id) const;
 
+  // The number by which the Decoder knows the item's member, if it is one of an archive.
+  std::optional<std::uint64_t> member_id(ItemId item) const;
+
   const std::vector<Problem>& problems() const { return problems_; }
 
  private:

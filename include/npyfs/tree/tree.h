@@ -96,6 +96,9 @@ class Tree {
   // Throws Error (ESTALE) if the file that the bytes come from was changed since the mount began.
   void check(Inode inode) const;
 
+  // Catalog::member_id of what the file shows.
+  std::optional<std::uint64_t> member_id(Inode inode) const;
+
   // Where the bytes come from, as errors.json names it: "archive: member", or the path in the
   // mount.
   std::string place(Inode inode) const;

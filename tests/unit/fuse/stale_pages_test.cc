@@ -28,6 +28,8 @@ class StalePagesTest : public testing::Test {
     dir_.write("a.npy", floats(3));
     dir_.write("b.npy", floats(3));
     dir_.write("plain.txt", bytes_of("text"));
+    dir_.write("c.npz",
+               NpzBuilder().deflated("x.npy", floats(3)).deflated("y.npy", floats(3)).bytes());
     tree_.emplace(dir_.path());
     pages_.emplace(tree_->tree(), [this](Inode inode) {
       const std::lock_guard lock(mutex_);
@@ -72,6 +74,22 @@ TEST_F(StalePagesTest, LooksOnlyWhenToldTo) {
   dir_.write("a.npy", floats(5));
   pages_.reset();  // its thread has ended: nothing can come any more
   EXPECT_THAT(invalidated(0), IsEmpty());
+}
+
+TEST_F(StalePagesTest, DropsTheOpenedFilesOfADamagedMemberEachTime) {
+  const Catalog& catalog = tree_->tree().catalog();
+  for (const char* path : {"c/x.npy", "c/x.raw", "c/y.npy", "a.npy"}) {
+    open(path);
+  }
+  const auto member = tree_->tree().member_id(tree_->at("c/x.raw"));
+  ASSERT_TRUE(member);
+  EXPECT_EQ(catalog.place_of_member(*member), "c.npz: x.npy");
+  EXPECT_FALSE(tree_->tree().member_id(tree_->at("a.npy")));
+  EXPECT_FALSE(tree_->tree().member_id(tree_->at("c")));
+  pages_->damaged(*member);
+  EXPECT_THAT(invalidated(2), UnorderedElementsAre(tree_->at("c/x.npy"), tree_->at("c/x.raw")));
+  pages_->damaged(*member);
+  EXPECT_EQ(invalidated(4).size(), 4U);
 }
 
 TEST_F(StalePagesTest, NumbersThatAreNoFilesAreIgnored) {
