@@ -1,5 +1,5 @@
-// Which members turned out to be damaged, and when: whoever had a file of one open then may have
-// read from the kernel's pages what nobody would be given any more.
+// Which members turned out to be damaged in bytes that had been read, and when: whoever had a file
+// of one open then may have them from the kernel's pages, which nobody would be given any more.
 #pragma once
 
 #include <atomic>

@@ -158,8 +158,8 @@ void op_release(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
   });
 }
 
-// Closing a copy of a file that changed meanwhile, or that was found to be damaged, must fail, even
-// if each read came out well: some may have been served from the kernel's pages.
+// Closing a copy of a file that changed meanwhile must fail, even if each read came out well. The
+// same if it was found to be damaged where the kernel had pages of it already.
 void op_flush(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
   answer(req, inode, [&](Server& server) {
     server.tree().check(inode);
@@ -335,17 +335,18 @@ void Server::count_volume() {
 }
 
 void Server::report_decoder_faults() {
-  decoder_->on_fault([this](std::uint64_t member_id, int errno_value, const std::string& text) {
-    const std::string place = tree_.catalog().place_of_member(member_id);
-    const std::string what = place + ": " + text;
-    damaged_members_.add(member_id);
-    if (stale_pages_ != nullptr) {
-      stale_pages_->damaged(member_id);
-    }
-    if (tree_.faults().add({place, what, errno_value})) {
-      spdlog::error("{}", what);
-    }
-  });
+  decoder_->on_fault(
+      [this](std::uint64_t member_id, int errno_value, const std::string& text, bool was_read) {
+        const std::string place = tree_.catalog().place_of_member(member_id);
+        const std::string what = place + ": " + text;
+        if (was_read && stale_pages_ != nullptr) {
+          damaged_members_.add(member_id);
+          stale_pages_->damaged(member_id);
+        }
+        if (tree_.faults().add({place, what, errno_value})) {
+          spdlog::error("{}", what);
+        }
+      });
 }
 
 struct stat Server::attributes_of(const Tree::Attributes& node) const {

@@ -68,6 +68,11 @@ BlockPtr DecodedMember::block(std::uint64_t index, std::size_t begin, std::size_
     block = find_or_decode({index, begin, end});
     soundness_.throw_if_unsound(used_end);
   }
+  // In this order: either this thread sees a fault or whoever notes it sees what is given out.
+  std::uint64_t given_out = given_out_;
+  while (given_out < used_end && !given_out_.compare_exchange_weak(given_out, used_end)) {
+  }
+  soundness_.throw_if_unsound(used_end);
   return block;
 }
 
@@ -166,7 +171,7 @@ void DecodedMember::note_fault(std::uint64_t from, const Damage& damage) {
     return;
   }
   if (shared_.on_fault) {
-    shared_.on_fault(id_, damage.errno_value(), damage.what());
+    shared_.on_fault(id_, damage.errno_value(), damage.what(), from < given_out_);
   }
   if (const KeptMemberPtr kept = this->kept()) {
     distrust(kept);

@@ -10,6 +10,7 @@
 // when something is first decoded, and read one by one.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -137,6 +138,7 @@ class DecodedMember : public std::enable_shared_from_this<DecodedMember> {
   const bool shares_out_;          // what idle threads decode meanwhile fits in the cache
   const std::uint64_t most_kept_;  // blocks before the one wanted
   Soundness soundness_;
+  std::atomic<std::uint64_t> given_out_{0};  // nobody got bytes behind it
 
   mutable std::mutex mutex_;  // guards everything below, and the runs in runs_
   std::shared_ptr<const Codec> codec_;

@@ -313,6 +313,22 @@ def test_a_whole_read_of_a_damaged_member_fails_though_its_end_was_read_before(m
     assert len(m.errors()) == 1
 
 
+def test_who_read_the_front_of_a_damaged_member_closes_it_as_ever(mount, home, weights):
+    source = home / "weights.npz"
+    save(source, weights)
+    content = bytearray(source.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 16] ^= 1
+    source.write_bytes(content)
+    m = mount(source, announced=["CRC-32 is"])
+    path = m.path / "w.npy"
+    early = os.open(path, os.O_RDONLY)
+    assert os.pread(early, 4096, 128) == weights.tobytes()[:4096]
+    with pytest.raises(OSError, match="Input/output error"):
+        path.read_bytes()
+    os.close(early)
+    assert len(m.errors()) == 1
+
+
 def fails(path, offset):
     try:
         read_some(path, offset, 1)

@@ -118,9 +118,10 @@ class Decoder {
 
   // Called once for each distinct fault of a member: the stream breaks or ends early, it goes on
   // past the declared size, its CRC differs. Any thread, no mutex held. With more than 4,096 faulty
-  // members one that nobody had open for long may be reported again.
-  using OnFault =
-      std::function<void(std::uint64_t member_id, int errno_value, const std::string& text)>;
+  // members one that nobody had open for long may be reported again. `was_read`: somebody got bytes
+  // behind it before, when nobody could know (a CRC is compared once every block was decoded).
+  using OnFault = std::function<void(std::uint64_t member_id, int errno_value,
+                                     const std::string& text, bool was_read)>;
 
   explicit Decoder(const Options& options);
   Decoder() : Decoder(Options()) {}

@@ -21,11 +21,13 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 class DecodedFaultsTest : public testing::Test {
  protected:
   DecodedFaultsTest() {
-    decoder_.on_fault([this](std::uint64_t member, int errno_value, const std::string& text) {
-      EXPECT_EQ(member, 1U);
-      EXPECT_EQ(errno_value, EIO);
-      faults_.push_back(text);
-    });
+    decoder_.on_fault(
+        [this](std::uint64_t member, int errno_value, const std::string& text, bool was_read) {
+          EXPECT_FALSE(was_read) << "nobody gets bytes behind a fault";
+          EXPECT_EQ(member, 1U);
+          EXPECT_EQ(errno_value, EIO);
+          faults_.push_back(text);
+        });
   }
 
   SourcePtr open(std::uint64_t size, std::optional<std::uint32_t> crc32) {

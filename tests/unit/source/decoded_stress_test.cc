@@ -94,7 +94,7 @@ class DecodedStressTest : public testing::Test {
   void run(const Decoder::Options& options) {
     Decoder decoder(options);
     std::atomic<int> faults{0};
-    decoder.on_fault([&faults](std::uint64_t, int, const std::string&) { ++faults; });
+    decoder.on_fault([&faults](std::uint64_t, int, const std::string&, bool) { ++faults; });
     std::vector<std::thread> readers;
     for (unsigned seed = 0; seed < kReaders; ++seed) {
       readers.emplace_back([&, seed] { read_for_a_while(decoder, seed); });
