@@ -1,6 +1,8 @@
 #include "cli/mount_table.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -41,6 +43,22 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
+// The number after "user_id=" in the options with commas between them.
+std::optional<uid_t> user_in(std::string_view options) {
+  constexpr std::string_view kName = "user_id=";
+  while (!options.empty()) {
+    const std::string_view option = options.substr(0, options.find(','));
+    options.remove_prefix(std::min(options.size(), option.size() + 1));
+    uid_t user = 0;
+    if (option.starts_with(kName) &&
+        std::from_chars(option.data() + kName.size(), option.data() + option.size(), user).ec ==
+            std::errc()) {
+      return user;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Mounted> parse_mount_table(std::istream& table) {
@@ -61,6 +79,8 @@ std::vector<Mounted> parse_mount_table(std::istream& table) {
     words >> mounted.type >> word;
     mounted.source = unescape(word);
     if (words) {
+      words >> word;
+      mounted.user = user_in(word);
       mounts.push_back(std::move(mounted));
     }
   }

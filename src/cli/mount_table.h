@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace npyfs {
 
 struct Mounted {
-  std::string mountpoint;  // absolute
-  std::string type;        // "fuse.npyfs"
-  std::string source;      // as the filesystem named itself
+  std::string mountpoint;     // absolute
+  std::string type;           // "fuse.npyfs"
+  std::string source;         // as the filesystem named itself
+  std::optional<uid_t> user;  // who mounted it, where it is a FUSE filesystem
 };
 
 std::vector<Mounted> parse_mount_table(std::istream& table);

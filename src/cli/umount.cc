@@ -59,6 +59,10 @@ void umount(const std::string& mountpoint, std::ostream& out) {
     throw_error(EINVAL, mountpoint + ": not a mount of npyfs but of type " + mounted->type +
                             "; umount(8) ends it");
   }
+  if (const uid_t me = ::geteuid(); me != 0 && mounted->user.value_or(me) != me) {
+    throw_error(EPERM, text_of(mountpoint, ": mounted by user ", *mounted->user, ", not by you (",
+                               me, "); that user or root may unmount it"));
+  }
   const Fd process = handle_on(daemon.pid);
   unmount(path, mountpoint, daemon.dead);
   if (daemon.dead) {

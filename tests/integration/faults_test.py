@@ -441,6 +441,31 @@ def test_a_plain_user_mounts_and_unmounts(npyfs, home):
     assert (done.returncode, done.stdout) == (0, f"nobody 644 {A.nbytes}\n"), done.stderr
 
 
+def test_auto_unmount_works_for_a_plain_user(npyfs, home):
+    np.savez(home / "x.npz", x=A)
+    (home / "user").mkdir()
+    os.chown(home / "user", 65534, 65534)
+    done = as_plain_user(npyfs, home, r"""
+        {npyfs} mount -o auto_unmount {home}/x.npz {home}/user/mnt
+        kill -KILL $(grep -o "\"pid\": [0-9]*" {home}/user/mnt/.npyfs/stats.json | grep -o "[0-9]*$")
+        for i in $(seq 200); do
+          grep -q {home}/user/mnt /proc/mounts || exit 0
+          sleep 0.1
+        done
+        exit 3
+    """)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_plain_user_is_told_whose_mount_it_is(mount, npyfs, home):
+    np.savez(home / "x.npz", x=A)
+    m = mount(home / "x.npz", "-o", "allow_other")
+    done = as_plain_user(npyfs, home, f"{{npyfs}} umount {m.path}")
+    assert done.returncode == 1
+    assert done.stderr == (f"npyfs: {m.path}: mounted by user 0, not by you (65534); that user or root may "
+                           "unmount it\n")
+
+
 def test_a_plain_user_needs_a_permit_for_allow_other(npyfs, home):
     np.savez(home / "x.npz", x=A)
     (home / "user").mkdir()

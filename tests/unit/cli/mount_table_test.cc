@@ -18,7 +18,7 @@ using testing::ThrowsMessage;
 TEST(MountTableTest, ReadsPlaceTypeAndSource) {
   std::istringstream table(
       "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n"
-      "61 36 0:55 / /mnt/w ro,nosuid - fuse.npyfs /data/w.npz ro,user_id=0\n");
+      "61 36 0:55 / /mnt/w ro,nosuid - fuse.npyfs /data/w.npz ro,user_id=1000,group_id=5\n");
   const auto mounts = parse_mount_table(table);
   ASSERT_EQ(mounts.size(), 2U);
   EXPECT_EQ(mounts[0].mountpoint, "/mnt2");
@@ -26,6 +26,8 @@ TEST(MountTableTest, ReadsPlaceTypeAndSource) {
   EXPECT_EQ(mounts[1].mountpoint, "/mnt/w");
   EXPECT_EQ(mounts[1].type, "fuse.npyfs");
   EXPECT_EQ(mounts[1].source, "/data/w.npz");
+  EXPECT_FALSE(mounts[0].user);
+  EXPECT_EQ(mounts[1].user, 1000U);
 }
 
 TEST(MountTableTest, UndoesTheEscapesOfBlanks) {
