@@ -1,6 +1,5 @@
 // Several threads at one member: who waits, who carries on, who is called off.
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 
 #include "support/deflate_bytes.h"
 #include "support/reading.h"
+#include "support/waiting.h"
 
 namespace npyfs {
 namespace {
@@ -80,13 +80,6 @@ class DecodedThreadsTest : public testing::Test {
   void open_gate() {
     log_.gate = UINT64_MAX;
     log_.gate.notify_all();
-  }
-  static void wait_until(const std::function<bool()>& holds) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), patience);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
   }
 
   std::vector<std::byte> plain_ = noise_bytes(10 * kMiB);

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <new>
 #include <thread>
@@ -20,6 +19,7 @@
 
 #include "support/deflate_bytes.h"
 #include "support/reading.h"
+#include "support/waiting.h"
 
 namespace {
 
@@ -66,12 +66,6 @@ class Gate {
   std::atomic<bool> open_ = false;
   std::atomic<int> at_gate_ = 0;
 };
-
-void wait_until(const std::function<bool()>& holds) {
-  while (!holds()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
 
 // Whether the source reads as `plain`; false, too, if that takes half a minute.
 bool reads_as(const Source& source, Bytes plain) {
