@@ -203,13 +203,13 @@ SourcePtr ZipArchive::open(std::uint32_t index) const {
   if (member.method == ZipMethod::kStored) {
     return slice(source_, member.data_offset, member.stored_size);
   }
-  const std::uint64_t member_id = archive_id_ << 32 | index;
-  return decoder_->open(member_id, member.size, member.crc32, [&]() -> std::unique_ptr<Codec> {
-    SourcePtr stored = slice(source_, member.data_offset, member.stored_size);
-    return member.method == ZipMethod::kDeflate
-               ? inflate_codec(std::move(stored), origin_of(member))
-               : zip_stream_codec(std::move(stored), member);
-  });
+  return decoder_->open(member_id(index), member.size, member.crc32,
+                        [&]() -> std::unique_ptr<Codec> {
+                          SourcePtr stored = slice(source_, member.data_offset, member.stored_size);
+                          return member.method == ZipMethod::kDeflate
+                                     ? inflate_codec(std::move(stored), origin_of(member))
+                                     : zip_stream_codec(std::move(stored), member);
+                        });
 }
 
 }  // namespace npyfs

@@ -89,6 +89,7 @@ class ZipArchive {
 
   // The upper half of the numbers by which the Decoder knows the members; the lower is the index.
   std::uint64_t id() const { return archive_id_; }
+  std::uint64_t member_id(std::uint32_t index) const { return archive_id_ << 32 | index; }
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(members_.size()); }
   const ZipMember& member(std::uint32_t index) const { return members_[index]; }
