@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -36,6 +37,18 @@ class Event {
 };
 
 bool never() { return false; }
+
+// Gives a thread work on file 0 until `go`; false if no thread takes it.
+bool occupy(LongReads& reads, Event& go) {
+  const auto started = std::make_shared<Event>();
+  reads.add({0, never,
+             [started, &go] {
+               started->happen();
+               go.wait();
+             },
+             [] {}});
+  return started->wait();
+}
 
 TEST(LongReadsTest, EveryJobRunsOnce) {
   std::atomic<int> run = 0;
@@ -128,18 +141,11 @@ TEST(LongReadsTest, MoreFilesThanThreadsGetTheirTurn) {
 
 TEST(LongReadsTest, AReaderOfAFileThatWentAwayLetsTheNextOneOfItGo) {
   Event go;
-  Event started;
   Event next;
   std::atomic<bool> gone = false;
   std::atomic<int> given_up = 0;
   LongReads reads(1);
-  reads.add({0, never,
-             [&] {
-               started.happen();
-               go.wait();
-             },
-             [] {}});
-  ASSERT_TRUE(started.wait());
+  ASSERT_TRUE(occupy(reads, go));
   for (int i = 0; i < 3; ++i) {
     reads.add(
         {0, [&] { return gone.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { ++given_up; }});
@@ -153,17 +159,10 @@ TEST(LongReadsTest, AReaderOfAFileThatWentAwayLetsTheNextOneOfItGo) {
 
 TEST(LongReadsTest, AReaderThatWentAwayIsAnsweredWhileAllThreadsAreAtWork) {
   Event go;
-  Event started;
   Event given_up;
   std::atomic<bool> gone = false;
   LongReads reads(1);
-  reads.add({0, never,
-             [&] {
-               started.happen();
-               go.wait();
-             },
-             [] {}});
-  ASSERT_TRUE(started.wait());
+  ASSERT_TRUE(occupy(reads, go));
   reads.add(
       {0, [&] { return gone.load(); }, [] { ADD_FAILURE() << "ran"; }, [&] { given_up.happen(); }});
   gone = true;
