@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <optional>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 
 #include "npyfs/base/error.h"
 #include "npyfs/base/fd.h"
+#include "npyfs/base/signals.h"
 
 namespace npyfs {
 namespace {
@@ -24,6 +26,20 @@ volatile sig_atomic_t child_pid = 0;
 void pass_on(int signal) {
   if (child_pid > 0) {
     ::kill(child_pid, signal);
+  }
+}
+
+// A signal that is ignored stays so, as nohup wants it.
+void pass_on_signals_to(pid_t child) {
+  child_pid = child;
+  struct sigaction action = {};
+  action.sa_handler = pass_on;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) {
+      ::sigaction(signal, &action, nullptr);
+    }
   }
 }
 
@@ -79,19 +95,19 @@ int run_detached(const std::function<int(const std::function<void()>& detach)>& 
   Fd write_end(ends[1]);
   std::cout.flush();
   std::cerr.flush();
+  // A signal before they are passed on would end us alone.
+  std::optional<SignalsBlocked> blocked(std::in_place);
   const pid_t pid = ::fork();
   if (pid < 0) {
     throw_system(errno, "fork");
   }
   if (pid == 0) {
+    blocked.reset();
     read_end = Fd();
     be_child(child, std::move(write_end));
   }
-  child_pid = pid;
-  struct sigaction action = {};
-  action.sa_handler = pass_on;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  pass_on_signals_to(pid);
+  blocked.reset();
   write_end = Fd();
   char ready = 0;
   ssize_t got = 0;

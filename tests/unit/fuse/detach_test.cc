@@ -1,5 +1,6 @@
 #include "npyfs/fuse/detach.h"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -134,25 +135,60 @@ TEST_F(DetachTest, WorksWithTheStandardDescriptorsClosed) {
   EXPECT_EQ(wait_for(report), "detached\n");
 }
 
+// The child signals its parent as soon as it lives, which may be before fork has returned there.
 TEST_F(DetachTest, SignalsToTheParentEndTheChild) {
   const std::string report = dir_.path("report");
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (int i = 0; i < 100; ++i) {
+      std::filesystem::remove(report);
+      const Outcome outcome = run([&](const Detach&) {
+        const pid_t parent = ::getppid();
+        write_line(report, std::to_string(::getpid()));
+        ::kill(parent, signal);
+        ::sleep(10);
+        return 0;
+      });
+      const pid_t child = std::atoi(wait_for(report).c_str());
+      ASSERT_GT(child, 0);
+      EXPECT_EQ(outcome.status, 1) << "signal " << signal << ", round " << i;
+      ASSERT_NE(::kill(child, SIGKILL), 0) << "signal " << signal << ", round " << i;
+    }
+  }
+}
+
+TEST_F(DetachTest, TheChildGetsSignalsAsIfItWereCalled) {
+  std::array<sigset_t, 2> masks{};
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &masks[0]);
+  const Outcome outcome = run([&](const Detach&) {
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &masks[1]);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action = {};
+      ::sigaction(signal, nullptr, &action);
+      if (sigismember(&masks[0], signal) != sigismember(&masks[1], signal) ||
+          action.sa_handler != SIG_DFL) {
+        return signal + 10;
+      }
+    }
+    return 3;
+  });
+  EXPECT_EQ(outcome.status, 3);
+}
+
+TEST_F(DetachTest, SignalsTheParentIgnoresStayIgnored) {
   std::fflush(nullptr);
-  const pid_t parent = ::fork();
-  if (parent == 0) {
+  const pid_t nohup = ::fork();
+  if (nohup == 0) {
+    ::signal(SIGHUP, SIG_IGN);  // as nohup does
     ::_exit(run_detached([&](const Detach&) {
-      write_line(report, std::to_string(::getpid()));
-      ::pause();
-      return 0;
+      ::kill(::getppid(), SIGHUP);
+      ::kill(::getpid(), SIGHUP);
+      return 3;
     }));
   }
-  const pid_t child = std::atoi(wait_for(report).c_str());
-  ASSERT_GT(child, 0);
-  ::kill(parent, SIGTERM);
   int status = 0;
-  ASSERT_EQ(::waitpid(parent, &status, 0), parent);
+  ASSERT_EQ(::waitpid(nohup, &status, 0), nohup);
   EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 1);
-  EXPECT_NE(::kill(child, 0), 0);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
 }  // namespace
