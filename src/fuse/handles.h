@@ -1,5 +1,5 @@
-// Open files, by the number the kernel passes back. What it hasn't released when the session ends
-// (an unmount may overtake that) goes with the table.
+// Open files and directories, by the number the kernel passes back. What it hasn't released when
+// the session ends (an unmount may overtake that) goes with the table.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 
 #include "npyfs/source/source.h"
 #include "npyfs/tree/tree.h"
+
+#include "fuse/listing.h"
 
 namespace npyfs {
 
@@ -22,16 +24,17 @@ struct Handle {
 using HandlePtr = std::shared_ptr<const Handle>;
 
 // Thread-safe.
-class Handles {
+template <typename T>
+class HandleTable {
  public:
-  std::uint64_t add(HandlePtr handle) {
+  std::uint64_t add(std::shared_ptr<T> handle) {
     const std::lock_guard lock(mutex_);
     open_.emplace(++last_, std::move(handle));
     return last_;
   }
 
   // Null if there is no such handle.
-  HandlePtr find(std::uint64_t number) const {
+  std::shared_ptr<T> find(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);
     const auto found = open_.find(number);
     return found == open_.end() ? nullptr : found->second;
@@ -49,8 +52,11 @@ class Handles {
 
  private:
   mutable std::mutex mutex_;  // guards the rest
-  std::unordered_map<std::uint64_t, HandlePtr> open_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<T>> open_;
   std::uint64_t last_ = 0;
 };
+
+using Handles = HandleTable<const Handle>;
+using Listings = HandleTable<Listing>;
 
 }  // namespace npyfs

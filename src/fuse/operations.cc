@@ -1,7 +1,6 @@
 #include "fuse/operations.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -223,64 +222,82 @@ void op_read(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
   });
 }
 
+// What a listing tells the kernel of an entry, its node unless the listing is too long for that.
+Listing::Entry listed(const Server& server, const Tree::Entry& entry) {
+  Listing::Entry told;
+  told.name = entry.name;
+  told.next = entry.next;
+  if (entry.next > kNodesPerListing || entry.name == "." || entry.name == "..") {
+    told.param.attr.st_ino = entry.inode;
+    told.param.attr.st_mode = entry.is_directory ? S_IFDIR : S_IFREG;
+  } else {
+    told.param = entry_of(server, server.tree().attributes(entry.inode));
+  }
+  return told;
+}
+
 void op_opendir(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
   answer(req, inode, [&](Server& server) {
     if (!server.tree().attributes(inode).is_directory) {
       throw_error(ENOTDIR, "not a directory");
     }
+    const auto make = [&server, inode](std::uint64_t offset, const Listing::Take& take) {
+      server.tree().list(inode, offset,
+                         [&](const Tree::Entry& entry) { return take(listed(server, entry)); });
+    };
     info->cache_readdir = 1;
     info->keep_cache = 1;
-    log_reply(fuse_reply_open(req, info), inode);
+    info->fh = server.listings().add(std::make_shared<Listing>(make));
+    if (fuse_reply_open(req, info) != 0) {  // interrupted: there will be no release
+      server.listings().remove(info->fh);
+    }
+  });
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t inode, fuse_file_info* info) {
+  answer(req, inode, [&](Server& server) {
+    server.listings().remove(info->fh);
+    fuse_reply_err(req, 0);
   });
 }
 
 // The entries that fit into `size` bytes; `add` writes one and returns how much room it takes.
 template <typename Add>
-void reply_listing(fuse_req_t req, Inode inode, std::size_t size, off_t offset, Add&& add) {
+void reply_listing(fuse_req_t req, Inode inode, std::size_t size, off_t offset,
+                   const fuse_file_info* info, Add&& add) {
   answer(req, inode, [&](Server& server) {
+    const auto listing = server.listings().find(info->fh);
+    if (listing == nullptr) {
+      throw_error(EBADF, "no such open directory");
+    }
     std::vector<char> buffer(size);
     std::size_t used = 0;
-    std::string name;  // with the NUL that libfuse wants
-    server.tree().list(inode, static_cast<std::uint64_t>(offset), [&](const Tree::Entry& entry) {
-      name = entry.name;
-      const std::size_t room = size - used;
-      const std::size_t need = add(server, buffer.data() + used, room, name.c_str(), entry);
-      if (need > room) {
-        return false;
-      }
-      used += need;
-      return true;
-    });
-    log_reply(fuse_reply_buf(req, buffer.data(), used), inode);
+    listing->page(
+        static_cast<std::uint64_t>(offset),
+        [&](const Listing::Entry& entry) {
+          const std::size_t room = size - used;
+          const std::size_t need = add(buffer.data() + used, room, entry);
+          used += need > room ? 0 : need;
+          return need <= room;
+        },
+        [&] { log_reply(fuse_reply_buf(req, buffer.data(), used), inode); });
   });
 }
 
-void op_readdir(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset, fuse_file_info*) {
-  reply_listing(
-      req, inode, size, offset,
-      [req](Server&, char* to, std::size_t room, const char* name, const Tree::Entry& entry) {
-        struct stat status = {};
-        status.st_ino = entry.inode;
-        status.st_mode = entry.is_directory ? S_IFDIR : S_IFREG;
-        return fuse_add_direntry(req, to, room, name, &status, static_cast<off_t>(entry.next));
-      });
+void op_readdir(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
+                fuse_file_info* info) {
+  reply_listing(req, inode, size, offset, info,
+                [req](char* to, std::size_t room, const Listing::Entry& entry) {
+                  return fuse_add_direntry(req, to, room, entry.name.c_str(), &entry.param.attr,
+                                           static_cast<off_t>(entry.next));
+                });
 }
 
 void op_readdirplus(fuse_req_t req, fuse_ino_t inode, std::size_t size, off_t offset,
-                    fuse_file_info*) {
-  reply_listing(req, inode, size, offset,
-                [req](Server& server, char* to, std::size_t room, const char* name,
-                      const Tree::Entry& entry) {
-                  const bool bare = entry.next > kNodesPerListing || std::strcmp(name, ".") == 0 ||
-                                    std::strcmp(name, "..") == 0;
-                  fuse_entry_param param = {};
-                  if (bare) {
-                    param.attr.st_ino = entry.inode;
-                    param.attr.st_mode = entry.is_directory ? S_IFDIR : S_IFREG;
-                  } else {
-                    param = entry_of(server, server.tree().attributes(entry.inode));
-                  }
-                  return fuse_add_direntry_plus(req, to, room, name, &param,
+                    fuse_file_info* info) {
+  reply_listing(req, inode, size, offset, info,
+                [req](char* to, std::size_t room, const Listing::Entry& entry) {
+                  return fuse_add_direntry_plus(req, to, room, entry.name.c_str(), &entry.param,
                                                 static_cast<off_t>(entry.next));
                 });
 }
@@ -422,6 +439,7 @@ const fuse_lowlevel_ops& operations() {
     ops.opendir = op_opendir;
     ops.readdir = op_readdir;
     ops.readdirplus = op_readdirplus;
+    ops.releasedir = op_releasedir;
     ops.statfs = op_statfs;
     ops.getxattr = op_getxattr;
     ops.listxattr = op_listxattr;

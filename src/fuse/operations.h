@@ -37,6 +37,7 @@ class Server {
   StalePages& stale_pages() { return *stale_pages_; }
   Passthrough& passthrough() { return passthrough_; }
   Handles& handles() { return handles_; }
+  Listings& listings() { return listings_; }
   DamagedMembers& damaged_members() { return damaged_members_; }
   const struct statvfs& volume() const { return volume_; }
   struct stat attributes_of(const Tree::Attributes& node) const;
@@ -68,6 +69,7 @@ class Server {
   std::function<void()> ready_;
   struct statvfs volume_ = {};
   Handles handles_;
+  Listings listings_;
   DamagedMembers damaged_members_;
   Passthrough passthrough_;
   fuse_session* session_ = nullptr;

@@ -74,6 +74,34 @@ def test_threads_fault_pages_while_others_stat_and_list(mount, home, method):
     assert rounds
 
 
+@pytest.mark.timeout(120)
+def test_a_big_directory_is_the_same_for_all_who_list_it_at_once(mount, home):
+    count = 3000
+    (home / "x.npz").write_bytes(archive([member(f"{i}.npy", npy(np.arange(i % 7))) for i in range(count)]))
+    m = mount(home / "x.npz")
+    want = {f"{i}.{view}" for i in range(count) for view in ("npy", "raw", "u8view.npy", "meta.json")}
+    listed = []
+
+    def look():
+        with os.scandir(m.path) as some:  # and goes away early
+            assert next(some).name in want
+        with os.scandir(m.path) as entries:
+            listed.append([(entry.name, entry.inode(), entry.stat().st_size) for entry in entries])
+
+    lookers = [threading.Thread(target=look) for _ in range(4)]
+    for thread in lookers:
+        thread.start()
+    for thread in lookers:
+        thread.join()
+    assert len(listed) == 4
+    for one in listed:
+        assert one == listed[0]
+        assert len(one) == len(want) and {name for name, _, _ in one} == want
+    sizes = {name: size for name, _, size in listed[0]}
+    for name in random.Random(1).sample(sorted(want), 200):
+        assert len((m.path / name).read_bytes()) == sizes[name]
+
+
 def read_randomly(path, want, seed, reads):
     chooser = random.Random(seed)
     with open(path, "rb", buffering=0) as file:
