@@ -17,6 +17,7 @@
 
 #include "fuse/fuse_api.h"
 #include "fuse/operations.h"
+#include "fuse/server.h"
 
 namespace npyfs {
 namespace {
