@@ -14,8 +14,7 @@ namespace npyfs {
 // How the codes are stored. Names are those of ml_dtypes.
 enum class Code : std::uint8_t {
   // Two bytes a value. complex32 is two kFloat16, bcomplex32 two kBfloat16: their values in order
-  // are
-  // the array as complex64.
+  // are the array as complex64.
   kBfloat16,
   kBfloat16Big,  // big-endian
   kFloat16,
