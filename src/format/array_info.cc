@@ -1,6 +1,9 @@
 #include "npyfs/format/array_info.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "npyfs/format/sniff.h"
 
 namespace npyfs {
 namespace {
@@ -117,7 +120,7 @@ ArrayInfo describe_data(Dtype dtype, DtypeFrom from, Shape shape, bool fortran_o
   info.nbytes = data_bytes(info.shape, info.dtype.itemsize);
   if (info.nbytes != stored_size) {
     throw_corrupt("shape ", shape_text(info.shape), " of ", type_text(info), " needs ", info.nbytes,
-                  " bytes, ", stored_size, " are there");
+                  " bytes, ", stored_size, " are there; fetch or write it again");
   }
   info.header = write_npy_header(descr_repr(info.dtype), info.shape, info.fortran_order);
   info.data_offset = info.header.size();
@@ -126,12 +129,26 @@ ArrayInfo describe_data(Dtype dtype, DtypeFrom from, Shape shape, bool fortran_o
   return info;
 }
 
-ArrayInfo describe_data(const Sidecar& sidecar, std::uint64_t stored_size) {
-  if (!sidecar.shape) {
-    throw_corrupt("the sidecar has no shape");
+ArrayInfo describe_data(const Sidecar& sidecar, Bytes head, std::uint64_t stored_size) {
+  try {
+    if (!sidecar.shape) {
+      throw_corrupt("no shape for ", stored_size,
+                    " bytes that have no header; add \"shape\": [...], a list of lengths");
+    }
+    if (!sidecar.dtype && !sidecar.descr) {
+      throw_corrupt("no dtype for ", stored_size,
+                    " bytes that have no header; add \"dtype\": \"...\", such as float32 or "
+                    "float8_e4m3fn");
+    }
+    return describe_data(sidecar_dtype(sidecar), told_by(sidecar), *sidecar.shape,
+                         sidecar.fortran_order, stored_size);
+  } catch (const Error& e) {
+    // Zeros are said to be nothing else: they may well be values.
+    const bool has_zeros = std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; });
+    const auto known = has_zeros ? std::nullopt : recognise_bytes(head, stored_size);
+    throw Error(e.errno_value(),
+                text_of("the sidecar: ", e.what(), known ? "; the data is " + *known : ""));
   }
-  return describe_data(sidecar_dtype(sidecar), told_by(sidecar), *sidecar.shape,
-                       sidecar.fortran_order, stored_size);
 }
 
 void set_type(ArrayInfo& info, std::string_view type, DtypeFrom from) {
@@ -154,8 +171,9 @@ void set_type(ArrayInfo& info, const Sidecar& sidecar) {
   }
   if (sidecar.shape && *sidecar.shape != info.shape) {
     if (!info.error) {
-      info.error.emplace(EIO, text_of("the sidecar's shape is ", shape_text(*sidecar.shape),
-                                      ", the header's ", shape_text(info.shape)));
+      info.error.emplace(
+          EIO, text_of("the sidecar's shape is ", shape_text(*sidecar.shape), ", the header's ",
+                       shape_text(info.shape), "; correct or remove the sidecar"));
     }
     return;
   }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "npyfs/base/text.h"
@@ -57,8 +58,7 @@ class Npz::Headers {
     return 0;
   }
 
-  // Members that are called .npy and are none.
-  const std::map<std::uint32_t, Error>& misnamed() const { return misnamed_; }
+  Misnamed& misnamed() { return misnamed_; }
 
  private:
   void set_image(std::uint32_t index, Bytes header, std::uint64_t size) {
@@ -88,7 +88,7 @@ class Npz::Headers {
   Npz& npz_;
   std::mutex mutex_;  // guards known_, misnamed_, infos_
   std::unordered_map<std::string, std::uint32_t> known_;
-  std::map<std::uint32_t, Error> misnamed_;
+  Misnamed misnamed_;
 };
 
 std::unique_ptr<const Npz> Npz::read(std::shared_ptr<const File> file, std::string shown_as,
@@ -105,7 +105,7 @@ std::unique_ptr<const Npz> Npz::read(std::shared_ptr<const File> file, std::stri
       },
       [&](std::uint32_t members) { npz->info_of_.assign(members, kNoArray); }, origin);
   npz->note_faults();
-  npz->apply_sidecars();
+  npz->apply_sidecars(headers.misnamed());
   npz->note_misnamed(headers.misnamed());
   return npz;
 }
@@ -136,7 +136,7 @@ void Npz::note_faults() {
 }
 
 // Plain files, unless a sidecar has made arrays of them.
-void Npz::note_misnamed(const std::map<std::uint32_t, Error>& misnamed) {
+void Npz::note_misnamed(const Misnamed& misnamed) {
   for (const auto& [index, error] : misnamed) {
     const bool is_shown = !archive_->member(index).is_superseded;
     if (is_shown && info_of_[index] == kNoArray && archive_->fault(index) == nullptr) {
@@ -151,14 +151,16 @@ bool Npz::has_arrays() const {
 }
 
 // NAME_meta.json, or else NAME.meta.json, beside NAME.npy, NAME, NAME.raw or NAME.bin tells its
-// type.
-void Npz::apply_sidecars() {
-  constexpr std::array<std::string_view, 2> kEndings = {".meta.json", "_meta.json"};
+// type. Of a member whose sidecar doesn't fit, that is what is said, and no more.
+void Npz::apply_sidecars(Misnamed& misnamed) {
+  constexpr std::array<std::string_view, 2> kEndings = {"_meta.json", ".meta.json"};
   constexpr std::array<std::string_view, 4> kTargets = {kNpy, "", ".raw", ".bin"};
   std::vector<std::pair<std::uint32_t, std::string_view>> sidecars;  // and what their name ends in
-  for (const std::string_view ending : kEndings) {                   // the one applied last wins
+  for (const std::string_view ending : kEndings) {
     for (std::uint32_t i = 0; i < count(); ++i) {
-      if (archive_->raw_name(i).ends_with(ending) && archive_->size(i) <= kMaxSidecarSize) {
+      const bool is_named_so =
+          archive_->raw_name(i).ends_with(ending) && !archive_->member(i).is_superseded;
+      if (is_named_so && archive_->size(i) <= kMaxSidecarSize) {
         sidecars.emplace_back(i, ending);
       }
     }
@@ -170,37 +172,50 @@ void Npz::apply_sidecars() {
   for (std::uint32_t i = 0; i < count(); ++i) {
     by_name.insert_or_assign(archive_->raw_name(i), i);
   }
-  for (const auto& [sidecar, ending] : sidecars) {
-    const std::string_view name = archive_->raw_name(sidecar);
+  std::unordered_set<std::uint32_t> told;
+  for (const auto& [index, ending] : sidecars) {
+    const std::string_view name = archive_->raw_name(index);
     const std::string stem(name.substr(0, name.size() - ending.size()));
-    for (const std::string_view target : kTargets) {
-      const auto found = by_name.find(stem + std::string(target));
-      if (found != by_name.end()) {
-        apply_sidecar(sidecar, found->second);
-        break;
-      }
+    const auto target = std::ranges::find_if(kTargets, [&](std::string_view each) {
+      return by_name.contains(stem + std::string(each));
+    });
+    if (target == kTargets.end()) {
+      continue;
+    }
+    const std::uint32_t member = by_name.find(stem + std::string(*target))->second;
+    const auto content = told.contains(member) ? std::nullopt : sidecar(index);
+    if (!content) {
+      continue;
+    }
+    told.insert(member);
+    try {
+      apply_sidecar(*content, member);
+    } catch (const Error& e) {
+      remarks_.push_back({member, e});
+      misnamed.erase(member);
     }
   }
 }
 
-void Npz::apply_sidecar(std::uint32_t sidecar_index, std::uint32_t target) {
+// The member as a sidecar; nullopt if it is none, or can't be read.
+std::optional<Sidecar> Npz::sidecar(std::uint32_t index) {
   try {
-    const SourcePtr source = open(sidecar_index);
-    const auto sidecar = parse_sidecar(read_bytes(*source, 0, source->size()));
-    if (!sidecar) {
-      return;
-    }
-    const auto& known = infos_[info_of_[target]];
-    const ZipFault* fault = archive_->fault(target);
-    if (known != nullptr && known->known && known->header.empty()) {
-      ArrayInfo info = *known;
-      set_type(info, *sidecar);
-      info_of_[target] = add_info(std::move(info));
-    } else if (fault == nullptr) {
-      info_of_[target] = add_info(describe_data(*sidecar, size(target)));
-    }
+    const SourcePtr source = open(index);
+    return parse_sidecar(read_bytes(*source, 0, source->size()));
   } catch (const Error& e) {
-    remarks_.push_back({sidecar_index, e});
+    remarks_.push_back({index, e});
+    return std::nullopt;
+  }
+}
+
+void Npz::apply_sidecar(const Sidecar& sidecar, std::uint32_t target) {
+  const auto& known = infos_[info_of_[target]];
+  if (known != nullptr && known->known && known->header.empty()) {
+    ArrayInfo info = *known;
+    set_type(info, sidecar);
+    info_of_[target] = add_info(std::move(info));
+  } else if (archive_->fault(target) == nullptr) {
+    info_of_[target] = add_info(describe_data(sidecar, {}, size(target)));
   }
 }
 

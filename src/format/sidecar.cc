@@ -109,10 +109,12 @@ std::optional<Shape> shape_at(const Json& object) {
   return shape;
 }
 
+// NumPy takes "f" too, and before 1.19 any word that begins so.
 bool is_fortran(const Json& object) {
   const auto found = object.find("fortran_order");
+  const std::string order = string_at(object, "order");
   return (found != object.end() && found->is_boolean() && found->get<bool>()) ||
-         string_at(object, "order") == "F";
+         order.starts_with('F') || order.starts_with('f');
 }
 
 bool is_ours(const Json& object) {
@@ -164,7 +166,7 @@ std::optional<Sidecar> parse_sidecar(Bytes json) {
   sidecar.fortran_order = is_fortran(object);
   if (is_ours(object)) {
     read_ours(object, sidecar);
-  } else if (!sidecar.shape || !sidecar.dtype) {
+  } else if (!sidecar.shape && !sidecar.dtype) {
     return std::nullopt;
   }
   return sidecar;

@@ -71,11 +71,11 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
       told->content.fortran_order = false;  // it speaks of NAME.npy; NAME.raw is in C order
     }
     try {
-      auto info = describe_data(told->content, file.size());
+      auto info = describe_data(told->content, head, file.size());
       return Found{std::make_shared<const ArrayInfo>(std::move(info)), *ending, told->ending,
                    false};
     } catch (const Error& e) {
-      throw e.prefixed(path + ": the sidecar");
+      throw e.prefixed(path);
     }
   }
   if (*ending == ".npy") {

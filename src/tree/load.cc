@@ -166,7 +166,7 @@ Catalog load(const std::string& path, const LoadOptions& options,
       return load_npy(path, file, std::move(info), options, decoder);
     }
     if (const auto sidecar = has_zip_magic(head) ? std::nullopt : sidecar_beside(path)) {
-      return load_npy(path, file, describe_data(*sidecar, file->size()), options, decoder);
+      return load_npy(path, file, describe_data(*sidecar, head, file->size()), options, decoder);
     }
     // A zip may stand behind other bytes; only what looks like one gets a zip's error.
     if (has_zip_magic(head)) {

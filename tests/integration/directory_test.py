@@ -239,14 +239,28 @@ def test_a_sidecar_that_makes_no_sense_leaves_a_plain_file(mount, model, text):
 
 
 @pytest.mark.parametrize("ending", ["_meta.json", ".meta.json"])
-@pytest.mark.parametrize("text", [b"{", b'{"dtype": "int8"}', b'{"shape": [4.0], "dtype": "int8"}',
-                                  '{"shape": [4], "dtype": "int8"}'.encode("utf-16")])
+@pytest.mark.parametrize("text", [b"{", b'{"epoch": 3}', '{"shape": [4], "dtype": "int8"}'.encode("utf-16")])
 def test_bytes_without_a_header_tell_of_the_sidecar_that_did_not_help(mount, model, ending, text):
     write(model / "x.npy", bytes([9, 8, 7, 6]))
     write(model / f"x{ending}", text)
     m = mount(model, announced=["x.npy"])
     (error,) = m.errors()
     assert error["what"].endswith(f"09 08 07 06; x{ending} beside it isn't JSON text with a shape and a dtype")
+
+
+@pytest.mark.parametrize("suffix", ["npy", "raw", "bin"])
+@pytest.mark.parametrize("text, missing", [
+    (b'{"dtype": "int8"}', 'no shape for 4 bytes that have no header; add "shape": [...], a list of lengths'),
+    (b'{"shape": [4.0], "dtype": "int8"}',
+     'no shape for 4 bytes that have no header; add "shape": [...], a list of lengths'),
+    (b'{"shape": [4]}',
+     'no dtype for 4 bytes that have no header; add "dtype": "...", such as float32 or float8_e4m3fn')])
+def test_a_sidecar_that_lacks_something_says_what_bytes_without_a_header_need(mount, model, suffix, text, missing):
+    write(model / f"x.{suffix}", bytes([9, 8, 7, 6]))
+    write(model / "x_meta.json", text)
+    m = mount(model, announced=[f"x.{suffix}"])
+    assert mounting.tree(m.path) == mounting.tree(model)
+    assert [error["what"] for error in m.errors()] == [f"x.{suffix}: the sidecar: {missing}"]
 
 
 def test_large_file_pointers_are_named(mount, model):

@@ -159,24 +159,26 @@ def settled(m, names, by):
         same_values(np.load(m.path / f"{name}.{value_view(name)}"), values(small(name)))
 
 
-def sidecars(names):
+def sidecars(names, told):
     """One file name or the other beside the array, in turn."""
-    return {name + ("_meta.json", ".meta.json")[i % 2]: json.dumps({"shape": [2, 3], "dtype": name}).encode()
+    return {name + ("_meta.json", ".meta.json")[i % 2]: json.dumps(told | {"dtype": name}).encode()
             for i, name in enumerate(names)}
 
 
-def test_a_sidecar_in_the_archive_settles_the_type(mount, home):
+@pytest.mark.parametrize("told", [{"shape": [2, 3]}, {}], ids=["shape and dtype", "dtype alone"])
+def test_a_sidecar_in_the_archive_settles_the_type(mount, home, told):
     (home / "x.npz").write_bytes(archive(
         [member(f"{name}.npy", npy(small(name))) for name in EVERY_TYPE]
-        + [member(path, text) for path, text in sidecars(EVERY_TYPE).items()]))
+        + [member(path, text) for path, text in sidecars(EVERY_TYPE, told).items()]))
     settled(mount(home / "x.npz"), [name for name in EVERY_TYPE if name not in TOLD.values()], "sidecar")
 
 
-def test_a_sidecar_beside_the_file_settles_the_type(mount, home):
+@pytest.mark.parametrize("told", [{"shape": [2, 3]}, {}], ids=["shape and dtype", "dtype alone"])
+def test_a_sidecar_beside_the_file_settles_the_type(mount, home, told):
     (home / "model").mkdir()
     for name in EVERY_TYPE:
         np.save(home / f"model/{name}.npy", small(name))
-    for path, text in sidecars(EVERY_TYPE).items():
+    for path, text in sidecars(EVERY_TYPE, told).items():
         (home / "model" / path).write_bytes(text)
     settled(mount(home / "model"), [name for name in EVERY_TYPE if name not in TOLD.values()], "sidecar")
 
@@ -192,6 +194,7 @@ def test_options_settle_the_type_and_come_before_a_sidecar(mount, home):
 
 @pytest.mark.parametrize("told, numbers", [
     ({"shape": [2, 3], "dtype": "bfloat16"}, ["2 bytes", "1"]),
+    ({"dtype": "bfloat16"}, ["2 bytes", "1"]), ({"shape": [2, 4]}, ["(2, 4)", "(2, 3)"]),
     ({"shape": [2, 4], "dtype": "float8_e4m3fn"}, ["(2, 4)", "(2, 3)"])])
 def test_a_sidecar_that_contradicts_the_header_is_an_error_and_no_bit_is_lost(mount, home, told, numbers):
     x = small("float8_e4m3fn")

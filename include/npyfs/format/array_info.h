@@ -66,13 +66,16 @@ ArrayInfo unreadable_image(const Error& error);
 ArrayInfo describe_data(Dtype dtype, DtypeFrom from, Shape shape, bool fortran_order,
                         std::uint64_t stored_size);
 
-// Header-less data as its sidecar describes it; throws like describe_data, and for unknown types.
-ArrayInfo describe_data(const Sidecar& sidecar, std::uint64_t stored_size);
+// Header-less data as its sidecar describes it. `head`: its first kSniffSize bytes, or all, to say
+// what they are if they don't fit; may be empty. Throws like describe_data, and if the sidecar has
+// no shape or no type that is known.
+ArrayInfo describe_data(const Sidecar& sidecar, Bytes head, std::uint64_t stored_size);
 
 // Tells an array its element type. A type that doesn't fit becomes its `error`; the bytes stay.
 void set_type(ArrayInfo& info, std::string_view type, DtypeFrom from);
 
-// The same from a sidecar, whose shape must agree too.
+// The same from a sidecar, if it has a type; its shape, if it has one, must agree. The order is
+// the header's.
 void set_type(ArrayInfo& info, const Sidecar& sidecar);
 
 }  // namespace npyfs

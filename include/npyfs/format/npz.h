@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,14 +50,16 @@ class Npz final : public Store {
 
  private:
   class Headers;
+  using Misnamed = std::map<std::uint32_t, Error>;  // members called .npy that are none
 
   Npz(std::shared_ptr<const File> file, std::string shown_as)
       : file_(std::move(file)), shown_as_(std::move(shown_as)) {}
 
   void note_faults();
-  void note_misnamed(const std::map<std::uint32_t, Error>& misnamed);
-  void apply_sidecars();
-  void apply_sidecar(std::uint32_t sidecar, std::uint32_t target);
+  void note_misnamed(const Misnamed& misnamed);
+  void apply_sidecars(Misnamed& misnamed);
+  std::optional<Sidecar> sidecar(std::uint32_t index);
+  void apply_sidecar(const Sidecar& sidecar, std::uint32_t target);
   std::uint32_t add_info(ArrayInfo info);
 
   std::shared_ptr<const File> file_;

@@ -1,6 +1,7 @@
-// A JSON file beside header-less bytes that says what they are: {"shape": [3], "dtype":
-// "float8_e5m2"}, as people write it by hand, or a meta.json of npyfs that came along with a copy
-// of a mount.
+// A JSON file beside an array that says what its bytes are: {"shape": [3], "dtype": "float8_e5m2"},
+// as people write it by hand, or a meta.json of npyfs that came along with a copy of a mount. Bytes
+// without a header need both; an image has its shape and order in the header, and may need no more
+// than the dtype.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ namespace npyfs {
 inline constexpr std::size_t kMaxSidecarSize = std::size_t{4} << 20;
 
 struct Sidecar {
-  std::optional<Shape> shape;        // always there unless `ours`
-  std::optional<std::string> dtype;  // a name for parse_type; always there unless `ours`
+  std::optional<Shape> shape;
+  std::optional<std::string> dtype;  // a name for parse_type
   bool fortran_order = false;        // "fortran_order": true or "order": "F"
 
   // Only in a meta.json of npyfs ("npyfs": 1), where each may be missing.
@@ -32,8 +33,8 @@ struct Sidecar {
   std::map<std::string, std::uint64_t> files;  // suffix ("npy", "raw", "u8view.npy") to bytes
 };
 
-// nullopt if `json` isn't a sidecar: no JSON object, too large or too deep, no shape of at most 64
-// lengths or no dtype that is a string. Other keys are ignored. Doesn't throw.
+// nullopt if `json` isn't a sidecar: no JSON object, too large or too deep, neither a shape of at
+// most 64 lengths nor a dtype that is a string. Other keys are ignored. Doesn't throw.
 std::optional<Sidecar> parse_sidecar(Bytes json);
 
 // What the bytes' elements are, with a descr for a new header. Throws Error (EIO) if the sidecar

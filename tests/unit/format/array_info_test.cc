@@ -19,6 +19,10 @@ ArrayInfo image_info(const std::vector<std::byte>& image) {
 
 Sidecar sidecar(std::string_view json) { return *parse_sidecar(bytes_of(json)); }
 
+ArrayInfo told(std::string_view json, std::string_view data) {
+  return describe_data(sidecar(json), bytes_of(data), data.size());
+}
+
 TEST(ArrayInfoTest, TellsWhatAnImageIs) {
   const ArrayInfo info = image_info(npy_image("'<f4'", {2, 3}, counting_bytes(24), true));
   EXPECT_TRUE(info.known);
@@ -84,7 +88,7 @@ TEST(ArrayInfoTest, AHeaderThatCannotBeReadIsDamageNotAnException) {
 }
 
 TEST(ArrayInfoTest, DataWithASidecarGetsAHeader) {
-  const ArrayInfo info = describe_data(sidecar(R"({"shape": [2, 3], "dtype": "float8_e5m2"})"), 6);
+  const ArrayInfo info = told(R"({"shape": [2, 3], "dtype": "float8_e5m2"})", "\1\2\3\4\5\6");
   EXPECT_EQ(info.dtype_from, DtypeFrom::kSidecar);
   EXPECT_EQ(info.data_offset, info.header.size());
   EXPECT_EQ(info.stored_data_offset(), 0U);
@@ -95,15 +99,41 @@ TEST(ArrayInfoTest, DataWithASidecarGetsAHeader) {
 }
 
 TEST(ArrayInfoTest, ASidecarThatDisagreesWithTheSizeIsAnErrorWithNumbers) {
-  EXPECT_THAT([] { describe_data(sidecar(R"({"shape": [2, 3], "dtype": "float32"})"), 23); },
-              ThrowsMessage<Error>("shape (2, 3) of float32 needs 24 bytes, 23 are there"));
+  const std::string data(23, '\xAB');
+  EXPECT_THAT([&] { told(R"({"shape": [2, 3], "dtype": "float32"})", data); },
+              ThrowsMessage<Error>("the sidecar: shape (2, 3) of float32 needs 24 bytes, 23 are "
+                                   "there; fetch or write it again"));
+  EXPECT_THAT([&] { told(R"({"shape": [4611686018427387904, 8], "dtype": "float32"})", data); },
+              ThrowsMessage<Error>(HasSubstr("2^63")));
+  EXPECT_THAT([&] { told(R"({"shape": [2], "dtype": "what"})", data); },
+              ThrowsMessage<Error>(HasSubstr("what")));
+}
+
+TEST(ArrayInfoTest, DataThatIsSomethingElseIsNamedWhereTheSidecarDoesNotFit) {
   EXPECT_THAT(
       [] {
-        describe_data(sidecar(R"({"shape": [4611686018427387904, 8], "dtype": "float32"})"), 4);
+        told(R"({"shape": [2, 3], "dtype": "float32"})",
+             "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 24\n");
       },
-      ThrowsMessage<Error>(HasSubstr("2^63")));
-  EXPECT_THAT([] { describe_data(sidecar(R"({"shape": [2], "dtype": "what"})"), 4); },
-              ThrowsMessage<Error>(HasSubstr("what")));
+      ThrowsMessage<Error>("the sidecar: shape (2, 3) of float32 needs 24 bytes, 67 are there; "
+                           "fetch or write it again; the data is a git LFS pointer of 67 bytes; "
+                           "the real file has 24 bytes: "
+                           "fetch it with 'git lfs pull'"));
+}
+
+TEST(ArrayInfoTest, ZerosAreNoOtherData) {
+  EXPECT_THAT([] { told(R"({"shape": [2], "dtype": "float32"})", std::string(4, '\0')); },
+              ThrowsMessage<Error>("the sidecar: shape (2,) of float32 needs 8 bytes, 4 are there; "
+                                   "fetch or write it again"));
+}
+
+TEST(ArrayInfoTest, DataWithoutAHeaderNeedsShapeAndType) {
+  EXPECT_THAT([] { told(R"({"dtype": "float8_e4m3fn"})", "\1\2\3"); },
+              ThrowsMessage<Error>("the sidecar: no shape for 3 bytes that have no header; add "
+                                   "\"shape\": [...], a list of lengths"));
+  EXPECT_THAT([] { told(R"({"shape": [3]})", "\1\2\3"); },
+              ThrowsMessage<Error>("the sidecar: no dtype for 3 bytes that have no header; add "
+                                   "\"dtype\": \"...\", such as float32 or float8_e4m3fn"));
 }
 
 TEST(ArrayInfoTest, ATypeThatIsToldKeepsTheHeader) {
@@ -134,8 +164,39 @@ TEST(ArrayInfoTest, ASidecarBesideAnImageTellsItsTypeAndMustAgreeInShape) {
   EXPECT_EQ(info.dtype_from, DtypeFrom::kSidecar);
   ArrayInfo other = image_info(npy_image("'<V1'", {3}, counting_bytes(3)));
   set_type(other, sidecar(R"({"shape": [4], "dtype": "float8_e4m3fn"})"));
-  EXPECT_STREQ(other.error->what(), "the sidecar's shape is (4,), the header's (3,)");
+  EXPECT_STREQ(other.error->what(),
+               "the sidecar's shape is (4,), the header's (3,); correct or remove the sidecar");
   EXPECT_TRUE(other.has_views());
+}
+
+TEST(ArrayInfoTest, ASidecarBesideAnImageNeedsNoShape) {
+  ArrayInfo info = image_info(npy_image("'<V1'", {3}, counting_bytes(3)));
+  set_type(info, sidecar(R"({"dtype": "float8_e4m3fn"})"));
+  EXPECT_EQ(dtype_name(info.dtype), "float8_e4m3fn");
+  EXPECT_EQ(info.dtype.descr, "<V1");
+  EXPECT_EQ(info.dtype_from, DtypeFrom::kSidecar);
+  EXPECT_FALSE(info.error);
+  ArrayInfo wide = image_info(npy_image("'<V1'", {3}, counting_bytes(3)));
+  set_type(wide, sidecar(R"({"dtype": "bfloat16"})"));
+  EXPECT_STREQ(wide.error->what(),
+               "the sidecar: an element of 'bfloat16' has 2 bytes, one of this array ('<V1') 1");
+}
+
+TEST(ArrayInfoTest, ASidecarOfAShapeAloneIsComparedAndLeavesTheType) {
+  ArrayInfo info = image_info(npy_image("'<V1'", {3}, counting_bytes(3)));
+  set_type(info, sidecar(R"({"shape": [3]})"));
+  EXPECT_EQ(info.dtype_from, DtypeFrom::kHeader);
+  EXPECT_FALSE(info.error);
+  set_type(info, sidecar(R"({"shape": [1, 3]})"));
+  EXPECT_THAT(info.error->what(), HasSubstr("(1, 3)"));
+  EXPECT_THAT(info.error->what(), HasSubstr("(3,)"));
+}
+
+TEST(ArrayInfoTest, TheOrderOfAnImageIsItsHeaders) {
+  ArrayInfo info = image_info(npy_image("'<V1'", {3, 2}, counting_bytes(6)));
+  set_type(info, sidecar(R"({"dtype": "float8_e4m3fn", "order": "F"})"));
+  EXPECT_FALSE(info.fortran_order);
+  EXPECT_EQ(info.dtype_from, DtypeFrom::kSidecar);
 }
 
 TEST(ArrayInfoTest, AMetaOfOursPassesOnWhoToldTheType) {

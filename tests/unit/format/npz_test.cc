@@ -13,6 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 std::vector<std::byte> floats(std::uint64_t count) {
   return npy_image("'<f4'", {count}, counting_bytes(4 * count));
@@ -201,6 +202,45 @@ TEST_F(NpzTest, ASidecarInTheArchiveTellsAnImagesType) {
            .stored("a.meta.json", bytes_of(R"({"shape": [3], "dtype": "float8_e5m2"})")));
   EXPECT_EQ(dtype_name(npz_->info(0)->dtype), "float8_e4m3fn")
       << "the one with the underscore wins";
+}
+
+TEST_F(NpzTest, ASidecarInTheArchiveMayTellTheTypeAlone) {
+  read(NpzBuilder()
+           .stored("a.npy", npy_image("'<V1'", {3}, counting_bytes(3)))
+           .stored("a_meta.json", bytes_of(R"({"dtype": "float8_e4m3fn"})"))
+           .deflated("b", npy_image("'<V1'", {3}, counting_bytes(3)))
+           .deflated("b.meta.json", bytes_of(R"({"dtype": "float8_e5m2"})")));
+  EXPECT_EQ(dtype_name(npz_->info(0)->dtype), "float8_e4m3fn");
+  EXPECT_EQ(npz_->info(0)->dtype_from, DtypeFrom::kSidecar);
+  EXPECT_EQ(dtype_name(npz_->info(2)->dtype), "float8_e5m2");
+  EXPECT_THAT(npz_->remarks(), IsEmpty());
+}
+
+TEST_F(NpzTest, OfTwoSidecarsOnlyTheOneWithTheUnderscoreIsHeard) {
+  read(NpzBuilder()
+           .stored("a.npy", npy_image("'<V1'", {3}, counting_bytes(3)))
+           .stored("a.meta.json", bytes_of(R"({"dtype": "float64"})"))
+           .stored("a_meta.json", bytes_of(R"({"dtype": "float8_e4m3fn"})"))
+           .stored("b.bin", counting_bytes(3))
+           .stored("b.meta.json", bytes_of(R"({"dtype": "float64"})"))
+           .stored("b_meta.json", bytes_of(R"({"shape": [3], "dtype": "int8"})"))
+           .stored("c.bin", counting_bytes(3))
+           .stored("c.meta.json", bytes_of(R"({"shape": [3], "dtype": "int8"})"))
+           .stored("c_meta.json", bytes_of(R"({"epoch": 3})")));
+  EXPECT_EQ(dtype_name(npz_->info(0)->dtype), "float8_e4m3fn");
+  EXPECT_FALSE(npz_->info(0)->error);
+  EXPECT_EQ(dtype_name(npz_->info(3)->dtype), "int8");
+  EXPECT_EQ(dtype_name(npz_->info(6)->dtype), "int8") << "the other is no sidecar";
+  EXPECT_THAT(npz_->remarks(), IsEmpty());
+}
+
+TEST_F(NpzTest, BytesWhoseSidecarLacksAShapeHaveOneRemark) {
+  read(NpzBuilder()
+           .stored("a.npy", counting_bytes(5))
+           .stored("a_meta.json", bytes_of(R"({"dtype": "float8_e5m2"})")));
+  EXPECT_EQ(npz_->info(0), nullptr);
+  EXPECT_THAT(remark(), StartsWith("the sidecar: no shape for 5 bytes"));
+  EXPECT_EQ(npz_->remarks().front().index, 0U);
 }
 
 TEST_F(NpzTest, ASidecarThatDoesNotFitIsRemarkedAndChangesNothing) {

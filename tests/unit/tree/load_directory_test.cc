@@ -79,6 +79,36 @@ TEST_F(LoadDirectoryTest, BytesWithASidecarAreAnArray) {
   }
 }
 
+TEST_F(LoadDirectoryTest, ASidecarMayTellAnImagesTypeAlone) {
+  for (const std::string sidecar : {"_meta.json", ".meta.json"}) {
+    const TempDir dir;
+    dir.write("x.npy", npy_image("'<V1'", {3}, counting_bytes(3)));
+    dir.write("x" + sidecar, bytes_of(R"({"dtype": "float8_e4m3fn"})"));
+    const LoadedTree tree(dir.path());
+    EXPECT_EQ(meta(tree, "x")["dtype"], "float8_e4m3fn");
+    EXPECT_EQ(meta(tree, "x")["dtype_from"], "sidecar");
+    EXPECT_EQ(meta(tree, "x")["npyfs"], 1) << "our own takes the sidecar's place";
+    EXPECT_TRUE(tree.exists("x.f32view.npy"));
+    EXPECT_THAT(tree.problems(), SizeIs(0));
+  }
+}
+
+TEST_F(LoadDirectoryTest, BytesWhoseSidecarLacksSomethingSayWhat) {
+  for (const std::string ending : {".npy", ".raw", ".bin"}) {
+    const TempDir dir;
+    dir.write("x" + ending, counting_bytes(6));
+    dir.write("x_meta.json", bytes_of(R"({"dtype": "float8_e5m2"})"));
+    const LoadedTree tree(dir.path());
+    EXPECT_THAT(tree.names(), testing::UnorderedElementsAre("x" + ending, "x_meta.json"));
+    ASSERT_THAT(tree.problems(), SizeIs(1));
+    EXPECT_EQ(tree.problems()[0].where, "x" + ending);
+    EXPECT_EQ(tree.problems()[0].what,
+              "x" + ending +
+                  ": the sidecar: no shape for 6 bytes that have no header; add "
+                  "\"shape\": [...], a list of lengths");
+  }
+}
+
 TEST_F(LoadDirectoryTest, TheSidecarWithTheUnderscoreWins) {
   write("x.bin", counting_bytes(4));
   write("x_meta.json", R"({"shape": [4], "dtype": "float8_e5m2"})");

@@ -355,6 +355,14 @@ TEST_F(LoadTest, BytesWithASidecarBesideThemAreAnArray) {
               fails(EIO, "needs 6 bytes, 7 are there"));
 }
 
+TEST_F(LoadTest, ASidecarBesideTheFileMayTellTheTypeAlone) {
+  dir_.write("w.meta.json", bytes_of(R"({"dtype": "float8_e5m2fnuz"})"));
+  const LoadedTree tree(dir_.write("w.npy", npy_image("'<V1'", {3}, counting_bytes(3))));
+  EXPECT_TRUE(tree.exists("w.f32view.npy"));
+  EXPECT_THAT([&] { LoadedTree(dir_.write("w.bin", counting_bytes(7))); },
+              fails(EIO, "w.bin: the sidecar: no shape for 7 bytes"));
+}
+
 TEST_F(LoadTest, WhatIsNoContainerIsRefusedWithWhatItIs) {
   const auto refused = [&](const std::string& name, std::string_view content) {
     return [this, name, content] { LoadedTree(dir_.write(name, bytes_of(content))); };

@@ -148,7 +148,7 @@ TEST_F(MetaTest, OfATypeThatWasTold) {
 
 TEST_F(MetaTest, OfBytesWithASidecarHasTheDescrOfTheServedHeader) {
   const auto sidecar = *parse_sidecar(bytes_of(R"({"shape": [4], "dtype": "float8_e5m2"})"));
-  const ItemId array = add("b", memory(std::string(4, '\1')), describe_data(sidecar, 4));
+  const ItemId array = add("b", memory(std::string(4, '\1')), describe_data(sidecar, {}, 4));
   const auto json = nlohmann::json::parse(meta(array));
   EXPECT_EQ(json["descr"], "<V1");
   EXPECT_EQ(json["dtype"], "float8_e5m2");

@@ -94,7 +94,7 @@ TEST_F(ViewsTest, DataWithASidecarGetsAHeaderInFront) {
   const auto sidecar = *parse_sidecar(bytes_of(R"({"shape": [2, 2], "dtype": "float8_e5m2"})"));
   const std::string stored = text_of_bytes({0x3C, 0x40, 0xC0, 0x7C});
   const Bytes bytes = bytes_of(stored);
-  make({bytes.begin(), bytes.end()}, describe_data(sidecar, 4));
+  make({bytes.begin(), bytes.end()}, describe_data(sidecar, {}, 4));
   EXPECT_EQ(text(View::kRaw), stored);
   EXPECT_EQ(header(View::kNpy).dtype.descr, "<V1");
   EXPECT_EQ(header(View::kNpy).shape, Shape({2, 2}));
