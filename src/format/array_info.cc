@@ -120,7 +120,7 @@ ArrayInfo describe_data(Dtype dtype, DtypeFrom from, Shape shape, bool fortran_o
   info.nbytes = data_bytes(info.shape, info.dtype.itemsize);
   if (info.nbytes != stored_size) {
     throw_corrupt("shape ", shape_text(info.shape), " of ", type_text(info), " needs ", info.nbytes,
-                  " bytes, ", stored_size, " are there; fetch or write it again");
+                  " bytes, ", stored_size, " are there", kFetchAgain);
   }
   info.header = write_npy_header(descr_repr(info.dtype), info.shape, info.fortran_order);
   info.data_offset = info.header.size();

@@ -107,7 +107,8 @@ Dtype parse_type(std::string_view type) {
                   "; known are NumPy's and ml_dtypes' names, such as float32 or float8_e4m3fn");
   }
   if (dtype.has_objects) {
-    throw_corrupt("element type ", quoted(type), " has objects, which no bytes can be read as");
+    throw_corrupt("element type ", quoted(type),
+                  " has objects, which no bytes can be read as; name a type of numbers");
   }
   return loadable(dtype);
 }
@@ -115,12 +116,13 @@ Dtype parse_type(std::string_view type) {
 Dtype with_type(const Dtype& stored, std::string_view type) {
   if (stored.kind == DtypeKind::kStruct || stored.has_objects) {
     throw_corrupt("the elements are ", stored.has_objects ? "objects" : "structured",
-                  ", they can't be read as ", quoted(type));
+                  ", they can't be read as ", quoted(type), "; leave the array out");
   }
   Dtype dtype = parse_type(type);
   if (dtype.itemsize != stored.itemsize) {
     throw_corrupt("an element of ", quoted(type), " has ", dtype.itemsize,
-                  " bytes, one of this array (", quoted(stored.descr), ") ", stored.itemsize);
+                  " bytes, one of this array (", quoted(stored.descr), ") ", stored.itemsize,
+                  "; name a type of that size");
   }
   const bool says_order = type.find_first_of("<>=|") != std::string_view::npos;
   if (!says_order && dtype.order != ByteOrder::kNone && stored.order == ByteOrder::kBig) {

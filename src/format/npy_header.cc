@@ -155,8 +155,8 @@ std::optional<std::string> wrapped(std::string_view text, std::uint8_t major) {
 }
 
 [[noreturn]] void throw_cut(std::uint64_t header_size, std::uint64_t there) {
-  throw_corrupt("the header's ", header_size, " bytes run past the ", there,
-                " there are; fetch or write it again");
+  throw_corrupt("the header's ", header_size, " bytes run past the ", there, " there are",
+                kFetchAgain);
 }
 
 }  // namespace
@@ -169,8 +169,8 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
   }
   ByteReader in(first_bytes.subspan(kMagic.size()));
   if (in.remaining() < 4) {
-    throw_corrupt("the .npy image ends after ", first_bytes.size(),
-                  " bytes, inside its header; fetch or write it again");
+    throw_corrupt("the .npy image ends after ", first_bytes.size(), " bytes, inside its header",
+                  kFetchAgain);
   }
   const unsigned major = in.u8();
   const unsigned minor = in.u8();
@@ -180,13 +180,13 @@ std::uint64_t npy_header_size(Bytes first_bytes) {
         "; known are 1.0, 2.0 and 3.0: damaged, or written by a NumPy newer than npyfs");
   }
   if (major > 1 && in.remaining() < 4) {
-    throw_corrupt("the .npy image ends after ", first_bytes.size(),
-                  " bytes, inside its header; fetch or write it again");
+    throw_corrupt("the .npy image ends after ", first_bytes.size(), " bytes, inside its header",
+                  kFetchAgain);
   }
   const std::uint64_t length = major == 1 ? in.u16() : in.u32();
   if (length > kMaxNpyHeader) {
-    throw_corrupt("header length ", length, " passes the limit of ", kMaxNpyHeader,
-                  " bytes; fetch or write it again");
+    throw_corrupt("header length ", length, " passes the limit of ", kMaxNpyHeader, " bytes",
+                  kFetchAgain);
   }
   return prefix_size(static_cast<std::uint8_t>(major)) + length;
 }
@@ -202,9 +202,13 @@ NpyHeader parse_npy_header(Bytes bytes) {
   const std::size_t prefix = prefix_size(header.major);
   const std::string_view text = text_view(bytes.subspan(prefix, size - prefix));
   LiteralReader in(text, header.major == 3 ? TextEncoding::kUtf8 : TextEncoding::kLatin1, "header");
-  read_dictionary(in, header);
-  header.count = element_count(header.shape);
-  header.nbytes = data_bytes(header.shape, header.dtype.itemsize);
+  try {
+    read_dictionary(in, header);
+    header.count = element_count(header.shape);
+    header.nbytes = data_bytes(header.shape, header.dtype.itemsize);
+  } catch (const Error& e) {
+    throw Error(e.errno_value(), text_of(e.what(), kFetchAgain));
+  }
   add_notes(in, text, header);
   return header;
 }

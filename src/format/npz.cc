@@ -35,7 +35,7 @@ class Npz::Headers {
   std::size_t take(const ZipArchive& archive, std::uint32_t index, Bytes head, bool is_all) {
     if (!has_npy_magic(head)) {
       if (archive.raw_name(index).ends_with(kNpy)) {
-        const Error error(EIO, "no .npy image but " + describe_bytes(head, archive.size(index)));
+        const Error error(EIO, "no .npy image but " + describe_no_image(head, archive.size(index)));
         const std::lock_guard lock(mutex_);
         misnamed_.emplace(index, error);
       }
@@ -46,7 +46,7 @@ class Npz::Headers {
       const std::uint64_t size = archive.size(index);
       if (header_size > size || (is_all && header_size > head.size())) {
         throw_corrupt("the header of ", header_size, " bytes runs past the member's ",
-                      is_all ? head.size() : size);
+                      is_all ? head.size() : size, kFetchAgain);
       }
       if (header_size > head.size()) {
         return header_size;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "npyfs/base/error.h"
+#include "format/pickle_faults.h"
 
 namespace npyfs {
 
@@ -18,7 +18,7 @@ PickleBuilder::PickleBuilder() {
 
 PickleId PickleBuilder::add(const Value& value) {
   if (pickle_.values_.size() == Pickle::kMostValues) {
-    throw_unsupported("more than ", Pickle::kMostValues, " values");
+    throw_beyond_limit("more than ", Pickle::kMostValues, " values");
   }
   pickle_.values_.push_back(value);
   return static_cast<PickleId>(pickle_.values_.size() - 1);
@@ -27,7 +27,7 @@ PickleId PickleBuilder::add(const Value& value) {
 std::uint32_t PickleBuilder::copy(std::string_view text) {
   const auto length = static_cast<std::uint32_t>(text.size());
   if (text.size() + sizeof(length) > Pickle::kMostCopied - pickle_.copies_.size()) {
-    throw_unsupported("more than ", Pickle::kMostCopied, " bytes of short strings");
+    throw_beyond_limit("more than ", Pickle::kMostCopied, " bytes of short strings");
   }
   const auto begin = static_cast<std::uint32_t>(pickle_.copies_.size());
   pickle_.copies_.append(text_view(std::as_bytes(std::span(&length, 1))));
@@ -38,7 +38,7 @@ std::uint32_t PickleBuilder::copy(std::string_view text) {
 std::uint32_t PickleBuilder::add_items(std::span<const PickleId> items) {
   auto& all = pickle_.items_;
   if (items.size() > Pickle::kMostItems - all.size()) {
-    throw_unsupported("more than ", Pickle::kMostItems, " items in containers");
+    throw_beyond_limit("more than ", Pickle::kMostItems, " items in containers");
   }
   all.insert(all.end(), items.begin(), items.end());
   return static_cast<std::uint32_t>(all.size() - items.size());

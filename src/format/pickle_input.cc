@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "npyfs/base/error.h"
 #include "npyfs/format/pickle.h"
+
+#include "format/pickle_faults.h"
 
 namespace npyfs {
 namespace {
@@ -21,7 +22,7 @@ Bytes PickleInput::ready(std::size_t count) {
     next_read_ = std::clamp(next_read_ * 2, kFirstRead, kLongestRead);
     const std::size_t more = std::min<std::uint64_t>(behind, next_read_);
     if (more > Pickle::kMostRead - total_read_) {
-      throw_unsupported("more than ", Pickle::kMostRead, " bytes apart from long strings");
+      throw_beyond_limit("more than ", Pickle::kMostRead, " bytes apart from long strings");
     }
     total_read_ += more;
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
@@ -36,7 +37,7 @@ Bytes PickleInput::take(std::size_t count) {
   assert(count <= kLongestTake);
   const Bytes bytes = ready(count);
   if (bytes.size() < count) {
-    throw_corrupt("the pickle ends ", count - bytes.size(), " bytes too early");
+    throw_broken_pickle("the pickle ends ", count - bytes.size(), " bytes too early");
   }
   used_ += count;
   at_ += count;
@@ -55,7 +56,8 @@ std::uint64_t PickleInput::little_endian(std::size_t width) {
 std::string_view PickleInput::line() {
   const auto text = short_line();
   if (!text) {
-    throw_corrupt("no end of line within ", std::min(ready(0).size(), kLongestTake), " bytes");
+    throw_broken_pickle("no end of line within ", std::min(ready(0).size(), kLongestTake),
+                        " bytes");
   }
   return *text;
 }
@@ -73,7 +75,7 @@ std::optional<std::string_view> PickleInput::short_line() {
 
 void PickleInput::pass(std::uint64_t count) {
   if (count > end_ - at_) {
-    throw_corrupt(count, " bytes run past the ", end_ - at_, " that are left");
+    throw_broken_pickle(count, " bytes run past the ", end_ - at_, " that are left");
   }
   at_ += count;
   if (count <= buffer_.size() - used_) {
@@ -90,7 +92,7 @@ std::uint64_t PickleInput::pass_line() {
   while (true) {
     const std::string_view text = text_view(ready(1));
     if (text.empty()) {
-      throw_corrupt("the pickle ends within a line");
+      throw_broken_pickle("the pickle ends within a line");
     }
     const std::size_t end = text.find('\n');
     const std::size_t part = std::min(end, text.size());

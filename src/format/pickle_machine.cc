@@ -7,9 +7,9 @@
 #include <charconv>
 #include <utility>
 
-#include "npyfs/base/error.h"
 #include "npyfs/source/cancel.h"
 
+#include "format/pickle_faults.h"
 #include "format/pickle_number.h"
 #include "format/python_literal.h"
 
@@ -62,12 +62,14 @@ void PickleMachine::refuse(std::uint8_t code) {
     case 0x82:  // EXT1
     case 0x83:  // EXT2
     case 0x84:  // EXT4
-      throw_unsupported("needs an extension registry");
+      throw_beyond_limit("needs Python's extension registry");
     case 0x97:  // NEXT_BUFFER
     case 0x98:  // READONLY_BUFFER
-      throw_unsupported("needs a buffer that isn't in the pickle");
+      throw_unsupported(
+          "needs a buffer that isn't in the pickle; write it with pickle.dump and no "
+          "buffer_callback");
     default:
-      throw_corrupt("no such instruction");
+      throw_broken_pickle("no such instruction");
   }
 }
 
@@ -120,7 +122,7 @@ void PickleMachine::push_integer(std::string_view decimal) {
   }
   const std::string_view digits = decimal.substr(decimal.starts_with('-') ? 1 : 0);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
-    throw_corrupt("no integer in ", decimal.size(), " bytes");
+    throw_broken_pickle("no integer in ", decimal.size(), " bytes");
   }
   std::int64_t value = 0;
   const auto result = std::from_chars(decimal.data(), decimal.data() + decimal.size(), value);
@@ -198,7 +200,7 @@ void PickleMachine::push_line(PickleKind kind, ByteForm form) {
       return line ? bytes[i] : read_bytes(source_, range.offset + i, 1).front();
     };
     if (range.length < 2 || byte_at(0) != byte_at(range.length - 1)) {
-      throw_corrupt("a string without quotes");
+      throw_broken_pickle("a string without quotes");
     }
     range.offset += 1;
     range.length -= 2;
@@ -220,7 +222,8 @@ std::string PickleMachine::copy_of(const PickleRange& range, Bytes bytes, Pickle
   for (Bytes rest = bytes; !rest.empty();) {
     const auto character = next_character(rest, range.form);
     if (!character) {
-      throw_corrupt("a broken escape in a string, at ", range.offset + range.length - rest.size());
+      throw_broken_pickle("a broken escape in a string, at ",
+                          range.offset + range.length - rest.size());
     }
     if (kind == PickleKind::kText) {
       append_utf8(copy, character->number);
@@ -261,14 +264,14 @@ std::uint64_t PickleMachine::memo_number() {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || end != text.data() + text.size() || error != std::errc()) {
-    throw_corrupt("no number of the memo");
+    throw_broken_pickle("no number of the memo");
   }
   return number;
 }
 
 void PickleMachine::put(std::uint64_t number) {
   if (number >= Pickle::kMostMemo) {
-    throw_unsupported("memo number ", number, " is beyond ", Pickle::kMostMemo);
+    throw_beyond_limit("memo number ", number, " is beyond ", Pickle::kMostMemo);
   }
   const PickleId id = top();
   if (number >= memo_.size()) {
@@ -280,7 +283,7 @@ void PickleMachine::put(std::uint64_t number) {
 
 PickleId PickleMachine::get(std::uint64_t number) const {
   if (number >= memo_.size() || memo_[number] == kNoPickle) {
-    throw_corrupt("nothing at ", number, " of the memo");
+    throw_broken_pickle("nothing at ", number, " of the memo");
   }
   return memo_[number];
 }
@@ -295,7 +298,7 @@ bool PickleMachine::do_stack(std::uint8_t code) {
       return true;
     case '(':  // MARK
       if (marks_.size() == Pickle::kMostStack) {
-        throw_unsupported("more than ", Pickle::kMostStack, " marks");
+        throw_beyond_limit("more than ", Pickle::kMostStack, " marks");
       }
       marks_.push_back(stack_.size());
       return true;
@@ -320,13 +323,14 @@ bool PickleMachine::do_stack(std::uint8_t code) {
 void PickleMachine::check_protocol() {
   const unsigned protocol = input_.u8();
   if (protocol > kHighestProtocol) {
-    throw_unsupported("protocol ", protocol, "; the highest known is ", unsigned{kHighestProtocol});
+    throw_unsupported("protocol ", protocol, "; the highest known is ", unsigned{kHighestProtocol},
+                      ": damaged, or written by a Python newer than npyfs");
   }
 }
 
 void PickleMachine::push(PickleId id) {
   if (stack_.size() == Pickle::kMostStack) {
-    throw_unsupported("more than ", Pickle::kMostStack, " values on the stack");
+    throw_beyond_limit("more than ", Pickle::kMostStack, " values on the stack");
   }
   stack_.push_back(id);
 }
@@ -334,7 +338,7 @@ void PickleMachine::push(PickleId id) {
 PickleId PickleMachine::top() {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
   if (stack_.size() <= floor) {
-    throw_corrupt("nothing on the stack");
+    throw_broken_pickle("nothing on the stack");
   }
   return stack_.back();
 }
@@ -347,7 +351,7 @@ PickleId PickleMachine::pop() {
 
 std::span<const PickleId> PickleMachine::pop_to_mark() {
   if (marks_.empty()) {
-    throw_corrupt("no mark on the stack");
+    throw_broken_pickle("no mark on the stack");
   }
   const std::size_t begin = marks_.back();
   marks_.pop_back();

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <vector>
 
-#include "npyfs/base/error.h"
+#include "format/pickle_faults.h"
 
 namespace npyfs {
 
@@ -64,7 +64,7 @@ double parse_real(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || end != text.data() + text.size() || error == std::errc::invalid_argument) {
-    throw_corrupt("no number in ", text.size(), " bytes of a float");
+    throw_broken_pickle("no number in ", text.size(), " bytes of a float");
   }
   return value;
 }

@@ -4,8 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "npyfs/base/error.h"
-
+#include "format/pickle_faults.h"
 #include "format/pickle_machine.h"
 
 namespace npyfs {
@@ -100,7 +99,7 @@ void PickleMachine::add_to_set(std::span<const PickleId> items) {
 // To an object that isn't a list or set of Python's own.
 void PickleMachine::add_list_items(PickleId object, std::span<const PickleId> items) {
   if (builder_.so_far().kind(object) != PickleKind::kCall) {
-    throw_corrupt("items for a value that takes none");
+    throw_broken_pickle("items for a value that takes none");
   }
   if (builder_.call_of(object).list_items == kNoPickle) {
     const PickleId list = builder_.container(PickleKind::kList);
@@ -112,14 +111,14 @@ void PickleMachine::add_list_items(PickleId object, std::span<const PickleId> it
 void PickleMachine::set_items(std::span<const PickleId> items) {
   const PickleId to = top();
   if (items.size() % 2 != 0) {
-    throw_corrupt("a key without a value");
+    throw_broken_pickle("a key without a value");
   }
   if (builder_.so_far().kind(to) == PickleKind::kDict) {
     builder_.append(to, items);
     return;
   }
   if (builder_.so_far().kind(to) != PickleKind::kCall) {
-    throw_corrupt("keys for a value that takes none");
+    throw_broken_pickle("keys for a value that takes none");
   }
   if (builder_.call_of(to).dict_items == kNoPickle) {
     const PickleId dict = builder_.container(PickleKind::kDict);
@@ -168,7 +167,7 @@ bool PickleMachine::do_object(std::uint8_t code) {
     case 'o': {  // OBJ
       const auto items = pop_to_mark();
       if (items.empty()) {
-        throw_corrupt("an object without a class");
+        throw_broken_pickle("an object without a class");
       }
       const PickleId callable = items.front();
       push(builder_.call({.callable = callable, .arguments = builder_.tuple(items.subspan(1))}));
@@ -194,7 +193,7 @@ void PickleMachine::push_global(PickleId module, PickleId name) {
     return (kind == PickleKind::kText || kind == PickleKind::kByteString) && pickle.text(id);
   };
   if (!is_name(module) || !is_name(name)) {
-    throw_corrupt("a global's name that is no text, or too long");
+    throw_broken_pickle("a global's name that is no text, or too long");
   }
   const std::string module_text(*pickle.text(module));
   const std::string name_text(*pickle.text(name));

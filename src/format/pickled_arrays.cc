@@ -148,7 +148,7 @@ void Walk::visit(PickleId id) {
       enter(id, {{pickle_.items(id), true}});
       break;
     case PickleKind::kPersistent:
-      note("something kept outside the pickle");
+      note("something kept outside the pickle; load it with what wrote it");
       break;
     case PickleKind::kCall:
       visit_call(id);
@@ -166,7 +166,7 @@ void Walk::enter(PickleId id, std::vector<Group> groups, Shape shape) {
   if (seen_[id] == Seen::kWalked) {
     note("also stands elsewhere, and is shown there");
   } else if (frames_.size() == PickledArrays::kDeepest) {
-    note(text_of("lies more than ", PickledArrays::kDeepest, " objects deep"));
+    note(text_of("lies more than ", PickledArrays::kDeepest, " objects deep; save it by itself"));
   } else {
     seen_[id] = Seen::kWalked;
     frames_.push_back({std::move(groups), std::move(shape), 0, 0, path_.size(), id, said()});
@@ -208,7 +208,7 @@ bool Walk::visit_numpy(PickleId id) {
             std::move(value->array.shape));
     }
   } catch (const Error& e) {
-    note(e.what());
+    note(text_of(e.what(), "; load it with Python and np.save it"));
   }
   return true;
 }
@@ -336,7 +336,7 @@ void Walk::emit(PickledArray array) {
   if (found_.arrays.size() == PickledArrays::kMostArrays ||
       bytes > PickledArrays::kMostPathBytes - path_bytes_) {
     note(text_of("what comes from here on is beyond ", PickledArrays::kMostArrays, " arrays or ",
-                 PickledArrays::kMostPathBytes, " bytes of paths"));
+                 PickledArrays::kMostPathBytes, " bytes of paths; save the arrays with np.savez"));
     full_ = true;
     return;
   }

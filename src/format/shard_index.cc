@@ -104,7 +104,7 @@ std::string element_text(Bytes element, DtypeKind kind, bool swapped) {
   }
   for (const std::uint32_t code : codes) {
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-      throw_corrupt("code point ", code, " is no character");
+      throw_corrupt("code point ", code, " is no character; write the index again");
     }
     append_utf8(text, code);
   }

@@ -129,6 +129,13 @@ std::optional<std::string> recognise_bytes(Bytes head, std::uint64_t size) {
   return std::nullopt;
 }
 
+std::string describe_no_image(Bytes head, std::uint64_t size) {
+  const auto known = recognise_bytes(head, size);
+  return known ? *known
+               : describe_bytes(head, size) +
+                     "; raw numbers need a sidecar NAME_meta.json with shape and dtype";
+}
+
 std::string describe_bytes(Bytes head, std::uint64_t size) {
   const auto known = recognise_bytes(head, size);
   return known ? *known : "data that begins with the bytes " + first_bytes(head);

@@ -70,7 +70,8 @@ void ZipArchive::read_directory() {
   ZipHandle archive;
   try {
     if (!range->count_fits) {  // libzip would make room for that many members
-      throw_corrupt("the zip archive has more members than its directory has room for");
+      throw_corrupt("the zip archive has more members than its directory has room for",
+                    kFetchAgain);
     }
     archive = adapter->open();
   } catch (const Error&) {
@@ -83,7 +84,7 @@ void ZipArchive::read_directory() {
   }
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   if (entries < 0 || entries > std::numeric_limits<std::uint32_t>::max()) {
-    throw_unsupported("the archive has ", entries, " members, more than npyfs numbers");
+    throw_unsupported("the archive has ", entries, " members, more than npyfs numbers; split it");
   }
   members_.resize(static_cast<std::size_t>(entries));
   for (std::uint32_t i = 0; i < members_.size(); ++i) {
@@ -116,13 +117,13 @@ void ZipArchive::read_entry(zip_t* archive, ZipAdapter& adapter, std::uint32_t i
   zip_stat_t status;
   zip_stat_init(&status);
   if (zip_stat_index(archive, index, 0, &status) != 0) {
-    set_fault(index, Error(EIO, zip_strerror(archive)), true);
+    set_fault(index, Error(EIO, text_of(zip_strerror(archive), kFetchAgain)), true);
     return;
   }
   const char* raw = zip_get_name(archive, index, ZIP_FL_ENC_RAW);
   const std::string_view name = raw != nullptr ? raw : "";
   if (names_.size() + name.size() > std::numeric_limits<std::uint32_t>::max()) {
-    throw_unsupported("the names of the archive's members take more than 4 GiB");
+    throw_unsupported("the names of the archive's members take more than 4 GiB; split it");
   }
   member.name_offset = static_cast<std::uint32_t>(names_.size());
   member.name_length = static_cast<std::uint16_t>(name.size());
@@ -132,7 +133,9 @@ void ZipArchive::read_entry(zip_t* archive, ZipAdapter& adapter, std::uint32_t i
   member.crc32 = status.crc;
   member.method = static_cast<ZipMethod>(status.comp_method);
   if (status.encryption_method != ZIP_EM_NONE) {
-    set_fault(index, Error(EACCES, "the member is encrypted; npyfs reads no encrypted members"),
+    set_fault(index,
+              Error(EACCES,
+                    "the member is encrypted, which npyfs can't read; unpack it with its password"),
               true);
     return;
   }
@@ -141,7 +144,8 @@ void ZipArchive::read_entry(zip_t* archive, ZipAdapter& adapter, std::uint32_t i
   }
   const auto local_header = adapter.locate(archive, index);
   if (!local_header) {
-    set_fault(index, Error(EIO, text_of("no local header: ", zip_strerror(archive))), true);
+    set_fault(index, Error(EIO, text_of("no local header: ", zip_strerror(archive), kFetchAgain)),
+              true);
     return;
   }
   member.data_offset = begin_ + *local_header;

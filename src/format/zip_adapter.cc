@@ -29,7 +29,7 @@ ZipHandle ZipAdapter::open() {
     const std::string reason = zip_error_strerror(&error);
     zip_error_fini(&error);
     zip_source_free(source);
-    throw_corrupt("the zip archive can't be read: ", reason);
+    throw_corrupt("the zip archive can't be read: ", reason, kFetchAgain);
   }
   return ZipHandle(archive);
 }

@@ -178,7 +178,7 @@ std::string describe_cut_zip(const Source& source) {
   }
   return text_of("the zip archive has no central directory at its end, so it was cut short; ",
                  members, members == 1 ? " complete member ends" : " complete members end",
-                 " at byte ", at, " of ", source.size(), "; fetch or write it again");
+                 " at byte ", at, " of ", source.size(), kFetchAgain);
 }
 
 }  // namespace npyfs

@@ -65,10 +65,11 @@ void ZipArchive::read_member(std::uint32_t index, const Head& head) {
   try {
     const ZipMember& member = members_[index];
     if (member.method == ZipMethod::kStored && member.size != member.stored_size) {
-      set_fault(index,
-                Error(EIO, text_of("stored, but the directory says ", member.stored_size,
-                                   " bytes lie there and ", member.size, " are meant")),
-                false);
+      set_fault(
+          index,
+          Error(EIO, text_of("stored, but the directory says ", member.stored_size,
+                             " bytes lie there and ", member.size, " are meant", kFetchAgain)),
+          false);
     }
     if (member.stored_size == 0) {
       head(*this, index, {}, true);
@@ -84,7 +85,7 @@ void ZipArchive::read_member(std::uint32_t index, const Head& head) {
       if (content.size() < std::min<std::uint64_t>(wanted, declared)) {
         set_fault(index,
                   Error(EIO, text_of("its data ends after ", content.size(), " of the ", declared,
-                                     " bytes declared")),
+                                     " bytes declared", kFetchAgain)),
                   false);
       }
       const bool is_all = content.size() < wanted || content.size() == declared;
@@ -112,7 +113,8 @@ std::vector<std::byte> ZipArchive::read_local_header(std::uint32_t index) {
       read_bytes(*source_, at, std::min<std::uint64_t>(left, kMemberRead + member.name_length));
   ByteReader in(bytes);
   if (left < kLocalHeaderSize || in.u32() != 0x04034b50) {
-    throw_corrupt("the directory puts its local header at byte ", at, ", but there is none");
+    throw_corrupt("the directory puts its local header at byte ", at, ", but there is none",
+                  kFetchAgain);
   }
   in.skip(2);
   member.flags = in.u16();
@@ -126,14 +128,14 @@ std::vector<std::byte> ZipArchive::read_local_header(std::uint32_t index) {
   std::ranges::replace(shown, '\0', ' ');
   if ((shown.empty() ? local : shown) != raw_name(index)) {
     throw_corrupt("the local header at byte ", at, " belongs to another member, '",
-                  escape_invalid_utf8(local), "'");
+                  escape_invalid_utf8(local), "'", kFetchAgain);
   }
   member.name_length = static_cast<std::uint16_t>(std::min<std::size_t>(member.name_length, nul));
   member.data_offset = at + kLocalHeaderSize + name_length + extra_length;
   if (member.data_offset > source_->size() ||
       member.stored_size > source_->size() - member.data_offset) {
     throw_corrupt("its ", member.stored_size, " stored bytes at ", member.data_offset,
-                  " run past the archive's end at ", source_->size());
+                  " run past the archive's end at ", source_->size(), kFetchAgain);
   }
   const std::size_t skipped = member.data_offset - at;
   bytes.erase(bytes.begin(),
@@ -198,9 +200,9 @@ void ZipArchive::find_overlaps() {
         before.data_offset == after.data_offset && before.stored_size == after.stored_size;
     if (!same && distance < before.stored_size) {
       const auto overlaps = [&](std::uint32_t other) {
-        return Error(
-            EIO, text_of("its data overlaps that of '", name(other), "': ", before.stored_size,
-                         " bytes at ", before.data_offset, " run past byte ", after.data_offset));
+        return Error(EIO, text_of("its data overlaps that of '", name(other),
+                                  "': ", before.stored_size, " bytes at ", before.data_offset,
+                                  " run past byte ", after.data_offset, kFetchAgain));
       };
       set_fault(order[furthest], overlaps(order[i]), true);
       set_fault(order[i], overlaps(order[furthest]), true);

@@ -48,7 +48,7 @@ std::optional<Damage> Soundness::check(std::uint64_t begin, Bytes block) {
     return std::nullopt;
   }
   return Damage(text_of(std::hex, std::setfill('0'), "CRC-32 is 0x", std::setw(8), *whole,
-                        ", the archive says 0x", std::setw(8), *crc32_));
+                        ", the archive says 0x", std::setw(8), *crc32_, kFetchAgain));
 }
 
 bool Soundness::is_worth_keeping(bool is_small) const {

@@ -208,7 +208,8 @@ ItemId CatalogBuilder::add_file(ItemId directory, std::string_view name, std::ui
 ItemId CatalogBuilder::add(Item item, std::string_view name) {
   if (catalog_.items_.size() >= kMostItems ||
       catalog_.names_.size() + name.size() > std::numeric_limits<std::uint32_t>::max()) {
-    throw_unsupported("more than ", kMostItems, " things, or 4 GiB of names, in one source");
+    throw_unsupported("more than ", kMostItems,
+                      " things, or 4 GiB of names, in one source; mount a part of it");
   }
   if (name.size() > kMostNameBytes) {
     throw_error(ENAMETOOLONG, text_of("a name of ", name.size(), " bytes"));

@@ -107,8 +107,9 @@ void DirectoryWalk::take(DiskDirectory& directory, const std::string& name,
   }
   struct stat status = {};
   if (::fstatat(root_->get(), path.c_str(), &status, 0) != 0) {
-    problem(errno, errno == ENOENT ? path + ": a symbolic link that leads nowhere"
-                                   : path + ": " + errno_name(errno));
+    problem(errno, errno == ENOENT
+                       ? path + ": a symbolic link that leads nowhere; put back what it led to"
+                       : path + ": " + errno_name(errno));
     return;
   }
   const FileIdentity identity = identity_of(status);

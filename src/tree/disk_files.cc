@@ -79,8 +79,10 @@ std::optional<DiskFiles::Found> DiskFiles::describe(const std::string& path,
     }
   }
   if (*ending == ".npy") {
-    throw_corrupt(path, ": no .npy image but ", describe_bytes(head, file.size()),
-                  unread_sidecar(stem));
+    const std::string other = unread_sidecar(stem);
+    throw_corrupt(path, ": no .npy image but ",
+                  other.empty() ? describe_no_image(head, file.size())
+                                : describe_bytes(head, file.size()) + other);
   }
   return std::nullopt;
 }

@@ -182,7 +182,7 @@ Catalog load(const std::string& path, const LoadOptions& options,
         throw;
       }
       throw_corrupt("neither a .npz archive nor a .npy image but ",
-                    describe_bytes(head, file->size()));
+                    describe_no_image(head, file->size()));
     }
   } catch (const Error& e) {
     const std::string_view text = e.what();

@@ -138,6 +138,12 @@ void Loader::add_parts(ItemId array) {
   }
 }
 
+void Loader::add_notes(ItemId array, const std::vector<std::string>& notes) {
+  ArrayInfo noted = builder_.so_far().info(array);
+  noted.notes.insert(noted.notes.end(), notes.begin(), notes.end());
+  builder_.set_info(array, builder_.add_info(std::make_shared<const ArrayInfo>(std::move(noted))));
+}
+
 // Nothing real yields to what is found in a pickle, so this waits until all of it has its place.
 void Loader::show_pickle(const PickledItem& pickled) {
   const Catalog& catalog = builder_.so_far();
@@ -153,10 +159,7 @@ void Loader::show_pickle(const PickledItem& pickled) {
     auto arrays = PickleStore::read(store, index, pickled.offset, own_key);
     const PickleStore& known = *arrays;
     if (!is_file && !known.notes().empty()) {
-      ArrayInfo noted = catalog.info(pickled.item);
-      noted.notes.insert(noted.notes.end(), known.notes().begin(), known.notes().end());
-      builder_.set_info(pickled.item,
-                        builder_.add_info(std::make_shared<const ArrayInfo>(std::move(noted))));
+      add_notes(pickled.item, known.notes());
     }
     if (known.count() == 0) {
       return;
@@ -187,6 +190,9 @@ void Loader::show_pickle(const PickledItem& pickled) {
     builder_.hide(pickled.item, is_file && store.origin(index).member.empty());
   } catch (const Error& e) {
     add_problem(place, e.prefixed(place));
+    if (!is_file) {
+      add_notes(pickled.item, {text_of("its objects can't be told: ", e.what())});
+    }
   }
 }
 

@@ -65,6 +65,7 @@ class Loader {
     ItemId below = kNoItem;
   };
   void show_pickle(const PickledItem& pickled);
+  void add_notes(ItemId array, const std::vector<std::string>& notes);
 
   const LoadOptions& options_;
   std::shared_ptr<Decoder> decoder_;

@@ -12,6 +12,9 @@
 
 namespace npyfs {
 
+// The way out of most damage, to end a text with.
+inline constexpr std::string_view kFetchAgain = "; fetch or write it again";
+
 class Error : public std::runtime_error {
  public:
   Error(int errno_value, const std::string& message)

@@ -22,6 +22,9 @@ bool has_pickle_magic(Bytes head);
 // isn't known it shows the first bytes.
 std::string describe_bytes(Bytes head, std::uint64_t size);
 
+// The same of what could be the data of an array: it says what that would need.
+std::string describe_no_image(Bytes head, std::uint64_t size);
+
 // The same, or nullopt for what isn't known.
 std::optional<std::string> recognise_bytes(Bytes head, std::uint64_t size);
 

@@ -33,9 +33,10 @@ class Damage : public Error {
   explicit Damage(const std::string& text) : Error(EIO, text) {}
 };
 
+// The text says the way out too.
 template <typename... Parts>
 [[noreturn]] void throw_damage(const Parts&... parts) {
-  throw Damage(text_of(parts...));
+  throw Damage(text_of(parts..., kFetchAgain));
 }
 
 // What a codec needs to go on from `position` in its output. `state` is the codec's own and holds

@@ -179,7 +179,8 @@ TEST(ArrayInfoTest, ASidecarBesideAnImageNeedsNoShape) {
   ArrayInfo wide = image_info(npy_image("'<V1'", {3}, counting_bytes(3)));
   set_type(wide, sidecar(R"({"dtype": "bfloat16"})"));
   EXPECT_STREQ(wide.error->what(),
-               "the sidecar: an element of 'bfloat16' has 2 bytes, one of this array ('<V1') 1");
+               "the sidecar: an element of 'bfloat16' has 2 bytes, one of this array ('<V1') 1; "
+               "name a type of that size");
 }
 
 TEST(ArrayInfoTest, ASidecarOfAShapeAloneIsComparedAndLeavesTheType) {

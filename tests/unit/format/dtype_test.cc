@@ -290,8 +290,8 @@ TEST(DtypeTest, ANameTakesTheByteOrderOfTheDescr) {
 
 TEST(DtypeTest, ATypeOfAnotherSizeIsRefusedWithNumbers) {
   EXPECT_THAT([] { with_type(parse_descr("<V2"), "float8_e4m3fn"); },
-              ThrowsMessage<Error>(
-                  "an element of 'float8_e4m3fn' has 1 bytes, one of this array ('<V2') 2"));
+              ThrowsMessage<Error>("an element of 'float8_e4m3fn' has 1 bytes, one of this array "
+                                   "('<V2') 2; name a type of that size"));
   EXPECT_THROW(with_type(fields_of(R"([["a", "<V1"]])"), "int4"), Error);
   EXPECT_THROW(with_type(parse_descr("|O"), "<f8"), Error);
 }

@@ -15,6 +15,8 @@ namespace npyfs {
 namespace {
 
 using namespace std::string_literals;
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -253,7 +255,9 @@ TEST(PickleTest, ReadsTheMemoOfEveryProtocol) {
 
 TEST(PickleTest, PassesOverFramesAndProtocol) {
   EXPECT_EQ(printed("\x80\4\x95\3\0\0\0\0\0\0\0K\5."s), "5");
-  EXPECT_THAT([] { read("\x80\6N."); }, ThrowsMessage<Error>(HasSubstr("protocol 6")));
+  EXPECT_THAT([] { read("\x80\6N."); },
+              ThrowsMessage<Error>(HasSubstr(
+                  "protocol 6; the highest known is 5: damaged, or written by a Python newer")));
 }
 
 TEST(PickleTest, EndsBehindItsStop) {
@@ -283,7 +287,13 @@ class MalformedTest : public testing::TestWithParam<std::pair<std::string, const
 TEST_P(MalformedTest, SaysWhatAndWhere) {
   const std::string bytes = GetParam().first;
   const char* const message = GetParam().second;
-  EXPECT_THAT([&] { read(bytes); }, ThrowsMessage<Error>(HasSubstr(message)));
+  const bool is_unsupported = bytes.find_first_of("\x82\x97\x98") != std::string::npos;
+  EXPECT_THAT([&] { read(bytes); },
+              ThrowsMessage<Error>(AllOf(
+                  HasSubstr(message),
+                  ContainsRegex(is_unsupported ? "; (load it with Python|write it with pickle.dump)"
+                                               : "; damaged, or no pickle: fetch or write it "
+                                                 "again$"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -308,29 +318,31 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("\x82\1."s, "extension registry"), std::pair("\x97."s, "isn't in the pickle"),
         std::pair("K\1\x98."s, "isn't in the pickle")));
 
+auto beyond(const char* limit) {
+  return ThrowsMessage<Error>(AllOf(
+      HasSubstr(limit), HasSubstr("; load it with Python and save its arrays with np.savez")));
+}
+
 TEST(PickleLimitsTest, HoldTheStack) {
-  EXPECT_THAT([] { read(std::string(Pickle::kMostStack + 1, 'N') + "."); },
-              ThrowsMessage<Error>(HasSubstr("on the stack")));
-  EXPECT_THAT([] { read(std::string(Pickle::kMostStack + 1, '(') + "."); },
-              ThrowsMessage<Error>(HasSubstr("marks")));
+  EXPECT_THAT([] { read(std::string(Pickle::kMostStack + 1, 'N') + "."); }, beyond("on the stack"));
+  EXPECT_THAT([] { read(std::string(Pickle::kMostStack + 1, '(') + "."); }, beyond("marks"));
 }
 
 TEST(PickleLimitsTest, HoldTheMemo) {
-  EXPECT_THAT([] { read("Nr\xFF\xFF\xFF\x7F."); }, ThrowsMessage<Error>(HasSubstr("memo number")));
+  EXPECT_THAT([] { read("Nr\xFF\xFF\xFF\x7F."); }, beyond("memo number"));
   EXPECT_EQ(printed("Nr\xFF\xFF\x3F\0."s), "None");
 }
 
 TEST(PickleLimitsTest, HoldValuesItemsAndCopies) {
-  EXPECT_THAT([] { read("(" + repeat("]0", Pickle::kMostValues)); },
-              ThrowsMessage<Error>(HasSubstr("values")));
+  EXPECT_THAT([] { read("(" + repeat("]0", Pickle::kMostValues)); }, beyond("values"));
   EXPECT_THAT(
       [] {
         read("](" + std::string(1000000, 'N') + repeat("tq\0"s, 1) + "0" +
              repeat("(" + std::string(1000000, 'N') + "t0", 8));
       },
-      ThrowsMessage<Error>(HasSubstr("items in containers")));
+      beyond("items in containers"));
   EXPECT_THAT([] { read(repeat("X\0\x10\0\0"s + std::string(4096, 'x') + "0", 17000)); },
-              ThrowsMessage<Error>(HasSubstr("short strings")));
+              beyond("short strings"));
 }
 
 TEST(PickleLimitsTest, DontMindDeepNestingOrSharing) {

@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -391,6 +392,7 @@ TEST(PickledArraysTest, MakesANoteOfAnArrayThatCanNotBe) {
   const auto note = [](const std::string& pickle) {
     const Found found = find(list({pickle, two_bytes()}));
     EXPECT_THAT(found.paths(), ElementsAre("/1"));
+    EXPECT_THAT(found.all.notes, ElementsAre(EndsWith("; load it with Python and np.save it")));
     return found.all.notes.empty() ? "" : found.all.notes[0];
   };
   EXPECT_THAT(note(array(byte_type, {number(3)}, bytes("xy"))),
@@ -456,7 +458,8 @@ TEST(PickledArraysTest, StopsAtItsLimits) {
   for (int i = 0; i < 200; ++i) {
     nested += "\x85";
   }
-  EXPECT_THAT(find(nested).all.notes, ElementsAre(HasSubstr("100 objects deep")));
+  EXPECT_THAT(find(nested).all.notes,
+              ElementsAre(HasSubstr("100 objects deep; save it by itself")));
   const std::string key = "X\0\x10\0\0"s + std::string(4096, 'k');
   std::string wide = two_bytes() + "q\0"s + "0}" + key + "](";
   for (int i = 0; i < 100000; ++i) {

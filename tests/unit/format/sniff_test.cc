@@ -55,6 +55,16 @@ TEST(SniffTest, ShowsTheFirstBytesOfAllElse) {
   EXPECT_EQ(describe("0123456789"), "data that begins with the bytes 30 31 32 33 34 35 36 37");
 }
 
+TEST(SniffTest, WhatMayBeRawNumbersNeedsASidecar) {
+  const auto no_image = [](std::string_view content) {
+    return describe_no_image(bytes_of(content), content.size());
+  };
+  EXPECT_EQ(no_image("\xde\xad"),
+            "data that begins with the bytes de ad; raw numbers need a sidecar NAME_meta.json with "
+            "shape and dtype");
+  EXPECT_EQ(no_image("PK\3\4"), "a zip archive");
+}
+
 TEST(SniffTest, ZipsBeginWithAMemberOrAnEnd) {
   EXPECT_TRUE(has_zip_magic(bytes_of("PK\3\4")));
   EXPECT_TRUE(has_zip_magic(bytes_of("PK\5\6\0\0"sv)));

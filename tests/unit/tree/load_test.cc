@@ -346,6 +346,17 @@ TEST_F(LoadTest, ArraysOfAPickleThatAreAlikeShareWhatIsKnownOfThem) {
   EXPECT_THAT(infos, SizeIs(2)) << "the first has the notes of the pickle";
 }
 
+TEST_F(LoadTest, ObjectsThatCannotBeToldAreANoteOfTheirArray) {
+  auto image = npy_image("'|O'", {2}, bytes_of("\x80\4\xff."));
+  const LoadedTree tree(dir_.write("x.npz", NpzBuilder().stored("a.npy", image).bytes()));
+  const std::string text =
+      "pickle instruction 0xff at 130: no such instruction; damaged, or no pickle: fetch or write "
+      "it again";
+  ASSERT_THAT(tree.problems(), SizeIs(1));
+  EXPECT_EQ(tree.problems()[0].what, "x.npz: a.npy: " + text);
+  EXPECT_THAT(tree.text("a.meta.json"), testing::HasSubstr("its objects can't be told: " + text));
+}
+
 TEST_F(LoadTest, BytesWithASidecarBesideThemAreAnArray) {
   dir_.write("w_meta.json", bytes_of(R"({"shape": [2, 3], "dtype": "float8_e5m2"})"));
   const LoadedTree tree(dir_.write("w.npy", counting_bytes(6)));
