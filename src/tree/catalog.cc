@@ -122,9 +122,8 @@ std::string Catalog::place_of_member(std::uint64_t member_id) const {
 }
 
 std::optional<std::uint64_t> Catalog::member_id(ItemId item) const {
-  const auto* npz =
-      kind(item) == ItemKind::kDirectory ? nullptr : dynamic_cast<const Npz*>(&store(item));
-  return npz == nullptr ? std::nullopt : std::optional(npz->archive().member_id(store_index(item)));
+  return kind(item) == ItemKind::kDirectory ? std::nullopt
+                                            : store(item).member_id(store_index(item));
 }
 
 CatalogBuilder::CatalogBuilder(std::int64_t mtime_ns) {

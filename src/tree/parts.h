@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Parts final : public Store {
   SourcePtr open(std::uint32_t index) const override;
   void check(std::uint32_t) const override { store_.check(index_); }
   Origin origin(std::uint32_t index) const override;
+  std::optional<std::uint64_t> member_id(std::uint32_t) const override {
+    return store_.member_id(index_);
+  }
   std::int64_t mtime_ns(std::uint32_t) const override { return store_.mtime_ns(index_); }
 
  private:

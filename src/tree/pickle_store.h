@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,6 +40,9 @@ class PickleStore final : public Store {
   SourcePtr open(std::uint32_t index) const override;
   void check(std::uint32_t) const override { store_.check(index_); }
   Origin origin(std::uint32_t index) const override;
+  std::optional<std::uint64_t> member_id(std::uint32_t) const override {
+    return store_.member_id(index_);
+  }
   std::int64_t mtime_ns(std::uint32_t) const override { return store_.mtime_ns(index_); }
 
  private:

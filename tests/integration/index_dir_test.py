@@ -1,6 +1,7 @@
 """`--index-dir`: restart points that outlive a mount, and files of them that can't be trusted."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import zipfile
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import mounting
+import zipcraft
+from npycraft import npy
 
 MEBIBYTE = 1 << 20
 SPACING = MEBIBYTE  # of restart points, in members up to 512 MiB
@@ -311,6 +314,32 @@ def test_a_whole_read_of_a_damaged_member_fails_though_its_end_was_read_before(m
         os.close(early)  # who may have read it from there is told
     assert read_some(path, 0, MEBIBYTE)
     assert len(m.errors()) == 1
+
+
+@pytest.mark.parametrize("name", ["p.pkl", "p.npy"])
+def test_closing_an_array_of_a_pickle_in_a_damaged_member_fails(mount, home, index, name):
+    random_bytes = np.random.default_rng(5)
+    value = {key: random_bytes.integers(0, 9, MEBIBYTE, np.uint8) for key in ("a", "b")}
+    objects = np.empty((), object)
+    objects[()] = value
+    content = npy(objects) if name == "p.npy" else pickle.dumps(value, 4)
+    content += random_bytes.bytes(16 * MEBIBYTE)  # who looks for arrays doesn't come that far
+    (home / "x.npz").write_bytes(zipcraft.archive(
+        [zipcraft.member(name, content, method=zipcraft.DEFLATE, crc=0x12345678)]))
+    m = mount(home / "x.npz", "--index-dir", index)
+    read_some(m.path / name, 0, len(content) * 3 // 4)
+    m.unmount()
+
+    m = mount(home / "x.npz", "--index-dir", index, announced=["CRC-32 is", "can't be right"])
+    array, other = os.open(m.path / "p/b.npy", os.O_RDONLY), os.open(m.control / "manifest.json", os.O_RDONLY)
+    assert os.pread(array, MEBIBYTE, 128) == value["b"].tobytes(), "nobody can know yet"
+    assert read_some(m.path / name, len(content) - 2 * BLOCK, 2 * BLOCK) == content[-2 * BLOCK:]
+    with pytest.raises(OSError, match="Input/output error"):
+        (m.path / name).read_bytes()
+    with pytest.raises(OSError, match="Input/output error"):
+        os.close(array)
+    os.close(other)
+    assert [error["where"] for error in m.errors()] == [f"x.npz: {name}"]
 
 
 def test_who_read_the_front_of_a_damaged_member_closes_it_as_ever(mount, home, weights):

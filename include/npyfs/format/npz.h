@@ -46,6 +46,9 @@ class Npz final : public Store {
   SourcePtr open(std::uint32_t index) const override;
   void check(std::uint32_t) const override { file_->check(); }
   Origin origin(std::uint32_t index) const override;
+  std::optional<std::uint64_t> member_id(std::uint32_t index) const override {
+    return archive_->member_id(index);
+  }
   std::int64_t mtime_ns(std::uint32_t) const override { return file_->identity().mtime_ns; }
 
  private:

@@ -52,6 +52,10 @@ class Store {
 
   virtual Origin origin(std::uint32_t index) const = 0;
 
+  // The number by which the Decoder knows the member that the item's bytes lie in, if they lie in
+  // one of an archive: damage of that member is damage of the item.
+  virtual std::optional<std::uint64_t> member_id(std::uint32_t) const { return std::nullopt; }
+
   // Of the file that holds the item, in nanoseconds since 1970.
   virtual std::int64_t mtime_ns(std::uint32_t index) const = 0;
 };

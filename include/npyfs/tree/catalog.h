@@ -76,7 +76,7 @@ class Catalog {
   // "archive: member" of a member number that the Decoder reports.
   std::string place_of_member(std::uint64_t member_id) const;
 
-  // The number by which the Decoder knows the item's member, if it is one of an archive.
+  // Store::member_id of the item; nullopt for a directory.
   std::optional<std::uint64_t> member_id(ItemId item) const;
 
   const std::vector<Problem>& problems() const { return problems_; }

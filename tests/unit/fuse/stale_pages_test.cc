@@ -15,6 +15,7 @@
 namespace npyfs {
 namespace {
 
+using namespace std::string_view_literals;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
@@ -22,14 +23,25 @@ std::vector<std::byte> floats(std::uint64_t count) {
   return npy_image("'<f4'", {count}, counting_bytes(4 * count));
 }
 
+// A list of a dtype and a scalar of it.
+constexpr std::string_view kPickle =
+    "\x80\3](cnumpy\ndtype\n(X\2\0\0\0i2\x89\x88tRq\1cnumpy.core.multiarray\nscalar\n(h\1C\2xytRe."sv;
+
 class StalePagesTest : public testing::Test {
  protected:
   StalePagesTest() {
     dir_.write("a.npy", floats(3));
     dir_.write("b.npy", floats(3));
     dir_.write("plain.txt", bytes_of("text"));
-    dir_.write("c.npz",
-               NpzBuilder().deflated("x.npy", floats(3)).deflated("y.npy", floats(3)).bytes());
+    auto twice = floats(3);
+    twice.insert(twice.end(), twice.begin(), twice.end());
+    dir_.write("c.npz", NpzBuilder()
+                            .deflated("x.npy", floats(3))
+                            .deflated("y.npy", floats(3))
+                            .deflated("p.pkl", bytes_of(kPickle))
+                            .deflated("o.npy", npy_image("'|O'", {2}, bytes_of(kPickle)))
+                            .stored("s.npy", twice)
+                            .bytes());
     tree_.emplace(dir_.path());
     pages_.emplace(tree_->tree(), [this](Inode inode) {
       const std::lock_guard lock(mutex_);
@@ -90,6 +102,24 @@ TEST_F(StalePagesTest, DropsTheOpenedFilesOfADamagedMemberEachTime) {
   EXPECT_THAT(invalidated(2), UnorderedElementsAre(tree_->at("c/x.npy"), tree_->at("c/x.raw")));
   pages_->damaged(*member);
   EXPECT_EQ(invalidated(4).size(), 4U);
+}
+
+TEST_F(StalePagesTest, ArraysOfAPickleInAMemberAreOfThatMember) {
+  const Tree& tree = tree_->tree();
+  const auto member = tree.member_id(tree_->at("c/p/1.npy"));
+  ASSERT_TRUE(member);
+  EXPECT_EQ(tree.catalog().place_of_member(*member), "c.npz: p.pkl");
+  EXPECT_EQ(tree.member_id(tree_->at("c/p.pkl")), member);
+  EXPECT_EQ(tree.catalog().place_of_member(*tree.member_id(tree_->at("c/o/1.raw"))),
+            "c.npz: o.npy");
+  EXPECT_EQ(tree.catalog().place_of_member(*tree.member_id(tree_->at("c/s.parts/1.npy"))),
+            "c.npz: s.npy");
+  EXPECT_EQ(tree.catalog().place_of_member(*tree.member_id(tree_->at("c/s.concat.npy"))),
+            "c.npz: s.npy");
+  open("c/p/1.npy");
+  open("c/x.npy");
+  pages_->damaged(*member);
+  EXPECT_THAT(invalidated(1), UnorderedElementsAre(tree_->at("c/p/1.npy")));
 }
 
 TEST_F(StalePagesTest, NumbersThatAreNoFilesAreIgnored) {
