@@ -169,7 +169,7 @@ BlockPtr DecodedMember::decode(Cursor& cursor, std::uint64_t index) {
   } catch (const Damage& damage) {
     const std::uint64_t sound = std::clamp(cursor.position(), begin, end);
     if (sound < end) {
-      note_fault(sound, Damage(text_of(damage.what(), "; ", size_, " are declared")));
+      note_fault(sound, Damage(text_of(size_, " bytes are declared, but ", damage.what())));
       block->cut(sound - begin);
     } else {
       // It goes on past its size: which bytes are right nobody knows, so the last block isn't
