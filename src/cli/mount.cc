@@ -87,7 +87,10 @@ int mount_and_serve(const MountRequest& request, const MountPoint& mount_point, 
   options.source = std::filesystem::absolute(request.source).lexically_normal().string();
   options.mountpoint = mount_point.path();
   const MountPoint::Held held(mount_point);
-  serve(std::move(catalog), decoder, options, [&] {
+  serve(std::move(catalog), decoder, options, [&](const std::string& warning) {
+    if (!warning.empty()) {
+      err << "npyfs: " << printable(options.mountpoint) << ": " << warning << std::endl;
+    }
     spdlog::info("{}: mounted on {}", options.source, options.mountpoint);
     detach();
   });

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <spdlog/spdlog.h>
-
 #include "npyfs/base/error.h"
+#include "npyfs/base/fd.h"
 #include "npyfs/base/signals.h"
 
 #include "fuse/fuse_api.h"
@@ -119,32 +119,33 @@ class Session {
 constexpr unsigned kReadaheadKib = 256;
 
 // How far ahead the kernel reads is a property of the mount's backing device, which root may set.
-// Waits until the mount answers: before, the kernel would overwrite it.
-void set_readahead(const MountOptions& options) {
+// Waits until the mount answers: before, the kernel would overwrite it. Returns what to say if it
+// was asked for and can't be had.
+std::string set_readahead(const MountOptions& options) {
   struct stat status = {};
   if (::stat(options.mountpoint.c_str(), &status) != 0) {
-    return;
+    return "";
   }
   const std::string path = "/sys/class/bdi/" + std::to_string(major(status.st_dev)) + ":" +
                            std::to_string(minor(status.st_dev)) + "/read_ahead_kb";
-  std::ofstream file(path);
-  file << options.readahead_kib.value_or(kReadaheadKib) << std::flush;
-  if (!file && options.readahead_kib) {
-    spdlog::warn("{}: can't be written, so --readahead has no effect (it takes root)", path);
+  const std::string value = std::to_string(options.readahead_kib.value_or(kReadaheadKib));
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const bool written = file.valid() && ::write(file.get(), value.data(), value.size()) > 0;
+  if (written || !options.readahead_kib) {
+    return "";
   }
+  return text_of("--readahead ", value, ": ", path, ": ", ::strerrordesc_np(errno),
+                 ", so the kernel's own holds; mount as root to set it");
 }
 
 }  // namespace
 
 void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
-           const std::function<void()>& ready) {
+           const std::function<void(const std::string& warning)>& ready) {
   std::jthread starter;  // asks the mount itself, so it can't be a thread that answers
   Server server(std::move(catalog), decoder, options, [&] {
     const SignalsBlocked blocked;
-    starter = std::jthread([&] {
-      set_readahead(options);
-      ready();
-    });
+    starter = std::jthread([&] { ready(set_readahead(options)); });
   });
   {
     Session session(options, server);

@@ -441,6 +441,24 @@ def test_a_plain_user_mounts_and_unmounts(npyfs, home):
     assert (done.returncode, done.stdout) == (0, f"nobody 644 {A.nbytes}\n"), done.stderr
 
 
+def test_a_plain_user_is_told_that_reading_ahead_takes_root(npyfs, home):
+    np.savez(home / "x.npz", x=A)
+    (home / "user").mkdir()
+    os.chown(home / "user", 65534, 65534)
+    done = as_plain_user(npyfs, home, """
+        {npyfs} mount --readahead 512 {home}/x.npz {home}/user/mnt
+        test -e {home}/user/mnt/x.raw
+        {npyfs} umount {home}/user/mnt
+        {npyfs} mount {home}/x.npz {home}/user/mnt
+        {npyfs} umount {home}/user/mnt
+    """)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(rf"npyfs: {home}/user/mnt: --readahead 512: /sys/class/bdi/\d+:\d+/read_ahead_kb: "
+                        "(Permission denied|Read-only file system), so the kernel's own holds; mount as root to set it",
+                        line), line
+
+
 def test_auto_unmount_works_for_a_plain_user(npyfs, home):
     np.savez(home / "x.npz", x=A)
     (home / "user").mkdir()

@@ -29,16 +29,18 @@ struct MountOptions {
   std::optional<gid_t> gid;
   mode_t umask = 022;
   ViewSet listed = kUsualViews;
-  // How far ahead the kernel reads; needs root, ignored with a warning otherwise. If not given,
-  // 256 where that may be set.
+  // KiB that the kernel reads ahead; needs root, otherwise a warning. If not given, 256 where that
+  // may be set.
   std::optional<unsigned> readahead_kib;
 };
 
 // Mounts, calls `ready` once the mount answers, and serves it until it is unmounted or SIGTERM,
-// SIGINT or SIGHUP arrives; then unmounts. Uses spdlog's default logger. Throws Error if it can't
-// mount, with the way out; `ready` was then not called. Call it once, in the process that stays.
+// SIGINT or SIGHUP arrives; then unmounts. `warning`: what isn't as asked for, for whoever mounts
+// to read; empty if nothing. `ready` runs in a thread of its own. Uses spdlog's default logger.
+// Throws Error if it can't mount, with the way out; `ready` was then not called. Call it once, in
+// the process that stays.
 void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
-           const std::function<void()>& ready);
+           const std::function<void(const std::string& warning)>& ready);
 
 // The libfuse that is linked: "3.14.0".
 std::string libfuse_version();
