@@ -1,6 +1,7 @@
 #include "npyfs/format/dtype.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "npyfs/base/error.h"
@@ -24,6 +25,16 @@ struct Syntax {
 
 constexpr Syntax kJson = {'[', ']', false, append_json_string};
 constexpr Syntax kPython = {'(', ')', true, append_python_string};
+
+// Modules of the names that people and programs write down: str(tensor.dtype) is "torch.bfloat16".
+constexpr std::array<std::string_view, 5> kModules = {"torch.", "numpy.", "np.", "ml_dtypes.",
+                                                      "jax.numpy."};
+
+std::string_view without_module(std::string_view type) {
+  const auto module = std::ranges::find_if(
+      kModules, [type](std::string_view name) { return type.starts_with(name); });
+  return module == kModules.end() ? type : type.substr(module->size());
+}
 
 void append_shape(std::string& out, const Shape& shape, const Syntax& syntax) {
   out += syntax.open_tuple;
@@ -98,7 +109,8 @@ Dtype parse_type(std::string_view type) {
   Dtype dtype;
   if (type.starts_with('[')) {
     dtype = parse_descr_json(type);
-  } else if (auto simple = type_of_text(type); simple && simple->kind != DtypeKind::kUnknown) {
+  } else if (auto simple = type_of_text(without_module(type));
+             simple && simple->kind != DtypeKind::kUnknown) {
     dtype = std::move(*simple);
   } else if (type.find(',') != std::string_view::npos) {
     dtype = descr_of_string(type);

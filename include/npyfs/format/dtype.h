@@ -94,9 +94,10 @@ Dtype parse_descr(std::string_view descr);
 // A descr as meta.json has it: the JSON text of a string or a list of fields. Throws Error (EIO).
 Dtype parse_descr_json(std::string_view json);
 
-// A type as a person or a sidecar names it: a NumPy name or descr, a name of ml_dtypes, a list of
-// fields. The result's descr is what a new header shall say: `<V1` for float8_e5m2. Throws Error
-// (EIO) if there is no such type or its elements are objects.
+// A type as a person or a sidecar names it: a NumPy name or descr, a name of ml_dtypes, with their
+// module in front or PyTorch's ("torch.bfloat16"), a list of fields. The result's descr is what a
+// new header shall say: `<V1` for float8_e5m2. Throws Error (EIO) if there is no such type or its
+// elements are objects.
 Dtype parse_type(std::string_view type);
 
 // `stored`, known to be of that type: its descr with the type of parse_type(type). A name without a

@@ -263,6 +263,20 @@ TEST(DtypeTest, ReadsTypesAsPeopleNameThem) {
   EXPECT_EQ(descr_repr(parse_type("f4,i4")), "[('f0', '<f4'), ('f1', '<i4')]");
 }
 
+TEST(DtypeTest, AModuleMayStandBeforeATypesName) {
+  EXPECT_EQ(dtype_name(parse_type("torch.float8_e4m3fn")), "float8_e4m3fn");
+  EXPECT_EQ(dtype_name(parse_type("ml_dtypes.bfloat16")), "bfloat16");
+  EXPECT_EQ(dtype_name(parse_type("jax.numpy.int4")), "int4");
+  EXPECT_EQ(parse_type("numpy.float32").descr, "<f4");
+  EXPECT_EQ(parse_type("np.int64").descr, "<i8");
+  for (const char* const type : {"torch.", "torch.torch.float32", "torch.quint8", ".float32",
+                                 "other.float32", "torch.[('a', '<f4')]"}) {
+    EXPECT_THROW(parse_type(type), Error) << type;
+  }
+  EXPECT_THAT([] { parse_type("torch.qint8"); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("'torch.qint8'")));
+}
+
 TEST(DtypeTest, RefusesTypesNobodyHas) {
   for (const char* type :
        {"", "float33", "f10", "e4", "2f4", "O", "object", "[('a', '|O')]", "["}) {
