@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,6 +139,26 @@ class NewFile {
   Fd file_;
 };
 
+// While it lives no other adds to the directory, of this process or another: of two who read the
+// same file and then replace it, one would lose what the other adds. There is no lock on a
+// directory that others may open, since anybody of them could keep it for ever.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(int directory)
+      : own_(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    struct stat status = {};
+    if (::fstat(own_.get(), &status) != 0 || status.st_uid != ::geteuid() ||
+        (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      return;
+    }
+    while (::flock(own_.get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  const Fd own_;  // the lock ends with it
+};
+
 // The points of a file to be, some of which come from the file that it replaces.
 struct Merged {
   std::vector<KeptPoints::Entry> entries;
@@ -226,6 +247,7 @@ std::size_t RestartStore::save(const std::string& key, std::uint64_t size,
   if (!why_read_only_.empty() || key.size() > KeptPoints::kMostKey) {
     return 0;
   }
+  const DirectoryLock lock(directory_.get());
   const KeptPoints kept = find(key, size);
   const Merged merged = merge(kept, std::move(points));
   if (merged.added == 0) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include <signal.h>
@@ -184,6 +185,9 @@ TEST_F(RestartStoreTest, TwoThatWriteAtOnceLoseNothing) {
   for (std::thread& writer : writers) {
     writer.join();
   }
+  std::vector<std::uint64_t> all(39);
+  std::iota(all.begin(), all.end(), 1);
+  EXPECT_EQ(blocks_of(one->find("both", kSize)), all);
   EXPECT_THAT(index_.reports(), IsEmpty());
   EXPECT_THAT(index_.files(), SizeIs(2)) << "and no temporary ones";
 }
