@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -13,8 +14,8 @@
 
 #include "npyfs/base/error.h"
 #include "npyfs/base/fd.h"
-#include "npyfs/base/signals.h"
 
+#include "fuse/end_signals.h"
 #include "fuse/fuse_api.h"
 #include "fuse/operations.h"
 #include "fuse/server.h"
@@ -54,10 +55,7 @@ class Session {
     if (session_ == nullptr) {
       throw_error(EINVAL, "libfuse refuses the mount options");
     }
-    if (fuse_set_signal_handlers(session_) != 0) {
-      fuse_session_destroy(session_);
-      throw_error(EIO, "the signal handlers can't be set");
-    }
+    ::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -65,7 +63,6 @@ class Session {
     if (mounted_) {
       fuse_session_unmount(session_);
     }
-    fuse_remove_signal_handlers(session_);
     fuse_session_destroy(session_);
   }
 
@@ -142,16 +139,16 @@ std::string set_readahead(const MountOptions& options) {
 
 void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
            const std::function<void(const std::string& warning)>& ready) {
+  const EndSignals signals;
   std::jthread starter;  // asks the mount itself, so it can't be a thread that answers
   Server server(std::move(catalog), decoder, options, [&] {
-    const SignalsBlocked blocked;
     starter = std::jthread([&] { ready(set_readahead(options)); });
   });
   {
     Session session(options, server);
     session.mount(options.mountpoint);
     server.start(session.get());
-    session.loop(options);
+    signals.run([&] { session.loop(options); }, [&] { fuse_session_exit(session.get()); });
     server.stop();
   }
 }
