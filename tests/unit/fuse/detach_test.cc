@@ -1,14 +1,12 @@
 #include "npyfs/fuse/detach.h"
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <thread>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +19,7 @@
 #include "npyfs/base/error.h"
 
 #include "support/temp_dir.h"
+#include "support/waiting.h"
 
 namespace npyfs {
 namespace {
@@ -50,15 +49,11 @@ class DetachTest : public testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(errors)};
   }
 
-  // The file's text, once it has some; "" after ten seconds.
+  // The file's text, once it has some; fails and throws if it gets none.
   std::string wait_for(const std::string& path) {
-    for (int i = 0; i < 1000; ++i) {
-      if (std::filesystem::exists(path) && std::filesystem::file_size(path) > 0) {
-        return read_file(path);
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return "";
+    wait_until(
+        [&] { return std::filesystem::exists(path) && std::filesystem::file_size(path) > 0; });
+    return read_file(path);
   }
 
   TempDir dir_;

@@ -53,10 +53,10 @@ class StalePagesTest : public testing::Test {
 
   void open(const std::string& path) { pages_->opened(tree_->at(path)); }
 
-  // What was invalidated, once it is `count` inodes; all there are after ten seconds.
+  // What was invalidated, once it is `count` inodes; all there are after two minutes.
   std::multiset<Inode> invalidated(std::size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return invalidated_.size() >= count; });
+    changed_.wait_for(lock, std::chrono::minutes(2), [&] { return invalidated_.size() >= count; });
     return invalidated_;
   }
 

@@ -67,9 +67,9 @@ class Gate {
   std::atomic<int> at_gate_ = 0;
 };
 
-// Whether the source reads as `plain`; false, too, if that takes half a minute.
+// Whether the source reads as `plain`; false, too, if that takes two minutes.
 bool reads_as(const Source& source, Bytes plain) {
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   const CancelScope scope([patience] { return std::chrono::steady_clock::now() > patience; });
   std::vector<std::byte> bytes(plain.size());
   try {
