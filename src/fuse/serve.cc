@@ -116,11 +116,12 @@ class Session {
 constexpr unsigned kReadaheadKib = 256;
 
 // How far ahead the kernel reads is a property of the mount's backing device, which root may set.
-// Waits until the mount answers: before, the kernel would overwrite it. Returns what to say if it
+// Waits until the mount answers: before, the kernel would overwrite it. `below`: the device that
+// the mount point is on, and is seen again if the mount has ended by now. Returns what to say if it
 // was asked for and can't be had.
-std::string set_readahead(const MountOptions& options) {
+std::string set_readahead(const MountOptions& options, dev_t below) {
   struct stat status = {};
-  if (::stat(options.mountpoint.c_str(), &status) != 0) {
+  if (::stat(options.mountpoint.c_str(), &status) != 0 || status.st_dev == below) {
     return "";
   }
   const std::string path = "/sys/class/bdi/" + std::to_string(major(status.st_dev)) + ":" +
@@ -140,9 +141,11 @@ std::string set_readahead(const MountOptions& options) {
 void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
            const std::function<void(const std::string& warning)>& ready) {
   const EndSignals signals;
+  struct stat below = {};
+  ::stat(options.mountpoint.c_str(), &below);
   std::jthread starter;  // asks the mount itself, so it can't be a thread that answers
   Server server(std::move(catalog), decoder, options, [&] {
-    starter = std::jthread([&] { ready(set_readahead(options)); });
+    starter = std::jthread([&] { ready(set_readahead(options, below.st_dev)); });
   });
   {
     Session session(options, server);
