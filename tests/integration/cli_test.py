@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -283,7 +282,7 @@ def test_in_the_foreground(npyfs, home):
             assert np.array_equal(np.load(home / "mnt/x.npy"), A)
             assert json.loads((home / "mnt/.npyfs/stats.json").read_text())["pid"] == daemon.pid
             daemon.send_signal(signal.SIGINT)
-            assert daemon.wait(20) == 0
+            assert daemon.wait(60) == 0
             assert not mounting.SUSPICIOUS.search(daemon.stderr.read())
         finally:
             daemon.kill()
@@ -301,7 +300,7 @@ def test_debug_and_single_thread(npyfs, home, option):
             mounting.eventually(lambda: os.path.ismount(home / "mnt"), "mounted")
             assert np.array_equal(np.load(home / "mnt/x.npy"), A)
             npyfs.ok("umount", home / "mnt")
-            assert daemon.wait(20) == 0
+            assert daemon.wait(60) == 0
         finally:
             daemon.kill()
         stderr.seek(0)
@@ -310,9 +309,8 @@ def test_debug_and_single_thread(npyfs, home, option):
 
 def test_mount_returns_when_the_mount_answers_and_holds_no_pipe(npyfs, home):
     np.savez(home / "x.npz", x=A)
-    start = time.monotonic()
     done = npyfs.command("bash", "-c", f"{npyfs.binary} mount {home}/x.npz {home}/m | cat; ls {home}/m")
-    assert "x.npy" in done.stdout and time.monotonic() - start < 15
+    assert "x.npy" in done.stdout  # with the pipe held, cat would wait until the command is out of time
     npyfs.ok("umount", home / "m")
 
 

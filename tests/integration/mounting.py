@@ -26,12 +26,18 @@ def children(of="self"):
     return found
 
 
+def stat_fields(pid):
+    """What /proc/PID/stat says behind the name: state, parent, group, session …"""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+
+
 class Daemons:
     """Daemons become children of ours once the program that started them exits; their end is noted here."""
 
     def __init__(self):
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.ended = {}  # process id -> exit status
+        self.cpu_seconds = {}  # of those
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self):
@@ -42,9 +48,10 @@ class Daemons:
             time.sleep(0.01)
 
     def _look_at(self, pid):
-        state, *_, session = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:4]
+        state, _, _, session, *_ = stat_fields(pid)
         if state == "Z" and int(session) == pid:  # what subprocess started has our session
-            _, status = os.waitpid(pid, 0)
+            _, status, used = os.wait4(pid, 0)
+            self.cpu_seconds[pid] = used.ru_utime + used.ru_stime
             self.ended[pid] = os.waitstatus_to_exitcode(status)
 
 
@@ -188,6 +195,13 @@ class Mount:
     @property
     def alive(self):
         return self.status is None
+
+    @property
+    def cpu_seconds(self):
+        """How long the daemon has computed so far, or in all: it says how much it did, however busy the machine is."""
+        if self.alive:
+            return sum(map(int, stat_fields(self.pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+        return self.daemons.cpu_seconds[self.pid]
 
     @property
     def control(self):
