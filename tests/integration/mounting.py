@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import stat
 import subprocess
@@ -17,18 +18,35 @@ SUSPICIOUS = re.compile(r"error|warning|critical|exception|assert|terminate|abor
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def children(of="self"):
-    """Process ids of the children of a process, ended ones too; of ours if no other is named."""
+def children(of=None):
+    """Process ids of the children of a process, ended ones too; of ours if no other is named.
+
+    /proc/PID/task/TID/children is quicker, but leaves some out if others of them end meanwhile.
+    """
+    of = os.getpid() if of is None else of
     found = []
-    for task in pathlib.Path(f"/proc/{of}/task").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            found += [int(pid) for pid in (task / "children").read_text().split()]
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if int(stat_fields(pid)[1]) == of:
+                found.append(int(pid))
     return found
 
 
 def stat_fields(pid):
     """What /proc/PID/stat says behind the name: state, parent, group, session …"""
     return pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+
+
+def has_ended(pid):
+    """Whether all threads of a process are gone; somebody may still have to ask for its status."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], 0)[0])
+    finally:
+        os.close(process)
 
 
 class Daemons:
@@ -42,9 +60,10 @@ class Daemons:
 
     def _watch(self):
         while True:
-            for pid in children():
+            for task in pathlib.Path("/proc/self/task").iterdir():
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError, ChildProcessError):
-                    self._look_at(pid)
+                    for pid in (task / "children").read_text().split():  # who is left out comes next time
+                        self._look_at(int(pid))
             time.sleep(0.01)
 
     def _look_at(self, pid):
@@ -86,8 +105,8 @@ def name_of(error):
     return "EOPNOTSUPP" if error.errno == errno.EOPNOTSUPP else errno.errorcode[error.errno]
 
 
-def eventually(condition, what, seconds=20):
-    """Waits for `condition()` to be true."""
+def eventually(condition, what, seconds=60):
+    """Waits for `condition()` to be true. It takes so long only if it never will be, or on a very busy machine."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"after {seconds} s still not: {what}"
@@ -118,7 +137,7 @@ class Program:
             own = f"log_path={self.scratch}/sanitizer"
             self.environment[f"{tool}_OPTIONS"] = f"{given}:{own}" if given else own
 
-    def command(self, *words, text=True, timeout=60, **options):
+    def command(self, *words, text=True, timeout=90, **options):
         """Runs any program; a CompletedProcess."""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
         return subprocess.run(list(map(os.fspath, words)), check=False, text=text, timeout=timeout,
@@ -237,11 +256,11 @@ class Mount:
             done = self.program.run("umount", self.path)
             assert done.returncode == 0, f"umount ended with {done.returncode}: {done.stderr}"
             assert not os.path.ismount(self.path), "umount said it is done, but it is mounted"
-            self.wait(2)
+            assert has_ended(self.pid), "umount said it is done, but the daemon is there"
         self.wait()
         assert self.status == self.expected_status, f"the daemon ended with {self.status}; its log: {self.log()}"
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=60):
         """Waits for the daemon's end, which something else has caused."""
         eventually(lambda: not self.alive, f"the daemon has ended; its log: {self.log()}", seconds)
 
