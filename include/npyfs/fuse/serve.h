@@ -35,10 +35,11 @@ struct MountOptions {
 };
 
 // Mounts, calls `ready` once the mount answers, and serves it until it is unmounted or SIGTERM,
-// SIGINT or SIGHUP arrives; then unmounts. `warning`: what isn't as asked for, for whoever mounts
-// to read; empty if nothing. `ready` runs in a thread of its own. Uses spdlog's default logger.
-// Throws Error if it can't mount, with the way out; `ready` was then not called. Call it once, in
-// the process that stays.
+// SIGINT or SIGHUP arrives; then unmounts. These stay blocked in the calling thread, so that
+// another one doesn't disturb what it has to tidy up. `warning`: what isn't as asked for, for
+// whoever mounts to read; empty if nothing. `ready` runs in a thread of its own. Uses spdlog's
+// default logger. Throws Error if it can't mount, with the way out; `ready` was then not called.
+// Call it once, in the process that stays.
 void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const MountOptions& options,
            const std::function<void(const std::string& warning)>& ready);
 
