@@ -105,7 +105,7 @@ def name_of(error):
     return "EOPNOTSUPP" if error.errno == errno.EOPNOTSUPP else errno.errorcode[error.errno]
 
 
-def eventually(condition, what, seconds=60):
+def eventually(condition, what, seconds=120):
     """Waits for `condition()` to be true. It takes so long only if it never will be, or on a very busy machine."""
     end = time.monotonic() + seconds
     while not condition():
@@ -137,7 +137,7 @@ class Program:
             own = f"log_path={self.scratch}/sanitizer"
             self.environment[f"{tool}_OPTIONS"] = f"{given}:{own}" if given else own
 
-    def command(self, *words, text=True, timeout=90, **options):
+    def command(self, *words, text=True, timeout=250, **options):
         """Runs any program; a CompletedProcess."""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
         return subprocess.run(list(map(os.fspath, words)), check=False, text=text, timeout=timeout,
@@ -260,7 +260,7 @@ class Mount:
         self.wait()
         assert self.status == self.expected_status, f"the daemon ended with {self.status}; its log: {self.log()}"
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=120):
         """Waits for the daemon's end, which something else has caused."""
         eventually(lambda: not self.alive, f"the daemon has ended; its log: {self.log()}", seconds)
 

@@ -27,7 +27,7 @@ CACHE = 64 * MEBIBYTE
 BESIDE_THE_CACHE = 128 * MEBIBYTE
 METHODS = pytest.mark.parametrize("method", [0, DEFLATE], ids=["stored", "deflated"])
 
-pytestmark = pytest.mark.timeout(1800 if FULL else 120)
+pytestmark = pytest.mark.timeout(1800 if FULL else 300)
 
 
 def of(full, small):

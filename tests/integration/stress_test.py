@@ -42,7 +42,6 @@ sys.exit(1 if wrong else 0)
 """
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("method", [0, DEFLATE], ids=["stored", "deflated"])
 def test_threads_fault_pages_while_others_stat_and_list(mount, home, method):
     array = np.random.default_rng(5).integers(0, 16, 64 * MEBIBYTE, np.uint8)
@@ -65,7 +64,7 @@ def test_threads_fault_pages_while_others_stat_and_list(mount, home, method):
         thread.start()
     try:
         client = subprocess.run([sys.executable, "-c", FAULTER, m.path / "big.raw", home / "original"], check=False,
-                                timeout=100)
+                                timeout=250)
     finally:
         done.set()
         for thread in lookers:
@@ -74,7 +73,6 @@ def test_threads_fault_pages_while_others_stat_and_list(mount, home, method):
     assert rounds
 
 
-@pytest.mark.timeout(120)
 def test_a_big_directory_is_the_same_for_all_who_list_it_at_once(mount, home):
     count = 3000
     (home / "x.npz").write_bytes(archive([member(f"{i}.npy", npy(np.arange(i % 7))) for i in range(count)]))
@@ -120,7 +118,6 @@ def read_forward(path, want):
         assert at == len(want)
 
 
-@pytest.mark.timeout(180)
 def test_forward_and_random_readers_over_several_members(mount, home):
     arrays = {f"a{i}": np.random.default_rng(i).integers(0, 9, (700, 4000 + i), np.uint8) for i in range(8)}
     np.savez_compressed(home / "x.npz", **{name: np.asfortranarray(array) if name == "a3" else array
@@ -158,7 +155,6 @@ def long_member(home, mebibytes, count=1):
     return noise
 
 
-@pytest.mark.timeout(120)
 def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, home):
     # Four members of 32 GiB, nearly all zeros: to decode one takes ten seconds and more.
     members = [(f"m{i}.npy", Large(2048, noise=64), DEFLATE) for i in range(4)]
@@ -188,11 +184,10 @@ def test_with_sixteen_long_decodes_under_way_everything_else_is_answered(mount, 
     finally:
         for reader in readers:
             reader.kill()
-            reader.wait(20)
+            reader.wait(60)
     mounting.eventually(lambda: m.stats()["waiting_reads"] == 0, "the work for nobody has been given up")
 
 
-@pytest.mark.timeout(120)
 def test_who_waits_for_what_a_killed_reader_had_asked_for_gets_it(mount, home):
     array = Large(200)
     write_large(home / "x.npz", [("big.npy", array, DEFLATE)])
@@ -205,11 +200,10 @@ def test_who_waits_for_what_a_killed_reader_had_asked_for_gets_it(mount, home):
     first.kill()
     first.communicate()
     for other in others:
-        assert other.communicate(timeout=60)[0] == array.at(place, 4096)
+        assert other.communicate(timeout=250)[0] == array.at(place, 4096)
         assert other.returncode == 0
 
 
-@pytest.mark.timeout(120)
 def test_a_direct_read_can_be_killed(mount, home):
     write_large(home / "x.npz", [("big.npy", Large(8192, noise=64), DEFLATE)])  # 128 GiB
     m = mount(home / "x.npz")
@@ -217,11 +211,10 @@ def test_a_direct_read_can_be_killed(mount, home):
                                f"skip={8000 * SEGMENT >> 20}", "of=/dev/null"], stderr=subprocess.DEVNULL)
     mounting.eventually(lambda: m.stats()["waiting_reads"] > 0, "the long read is under way")
     reader.kill()
-    reader.wait(20)
+    reader.wait(60)
     mounting.eventually(lambda: m.stats()["waiting_reads"] == 0, "the decoding for it has ended")
 
 
-@pytest.mark.timeout(120)
 def test_an_unmount_ends_what_is_decoded_for_nobody(mount, home):
     write_large(home / "x.npz", [("big.npy", Large(8192, noise=64), DEFLATE)])  # 128 GiB
     m = mount(home / "x.npz")
@@ -236,7 +229,6 @@ def test_an_unmount_ends_what_is_decoded_for_nobody(mount, home):
     reader.wait()
 
 
-@pytest.mark.timeout(120)
 def test_sigterm_is_answered_in_the_middle_of_reads(mount, home):
     write_large(home / "x.npz", [(f"m{i}.npy", Large(4096, noise=64), DEFLATE) for i in range(2)])  # 64 GiB each
     m = mount(home / "x.npz", "--cache-size", "16M")
@@ -310,7 +302,6 @@ def test_stat_lookup_and_listing_read_nothing_from_the_source(mount, home):
 
 
 @pytest.mark.plain_build
-@pytest.mark.timeout(180)
 def test_memory_stays_in_bounds_while_everything_of_a_big_mount_is_read(mount, home):
     random_floats = np.random.default_rng(1).standard_normal((3000, 3000)).astype("<f4")
     np.savez_compressed(home / "d.npz", c=random_floats, f=np.asfortranarray(random_floats))
@@ -326,6 +317,6 @@ def test_memory_stays_in_bounds_while_everything_of_a_big_mount_is_read(mount, h
             with open(m.path / f"{name}.raw", "rb") as file:
                 assert file.read() == want
         everything = f"find {m.path} -type f -print0 | xargs -0 -P 4 -n 200 cat > /dev/null"
-        subprocess.run(["bash", "-c", everything], check=True, timeout=120)
+        subprocess.run(["bash", "-c", everything], check=True, timeout=250)
         (m.control / "manifest.json").read_bytes()
     assert peak.bytes <= (32 + 128) * MEBIBYTE

@@ -32,7 +32,7 @@ def m(mount, home):
 
 def sh(command):
     """What a shell command prints; it must succeed and say nothing on stderr."""
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False, timeout=250)
     assert done.returncode == 0 and not done.stderr, f"{command}: {done.returncode} {done.stderr.decode()}"
     return done.stdout
 

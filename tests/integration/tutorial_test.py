@@ -58,7 +58,7 @@ for name, w in loaded.items():
 def written(tmp_path_factory):
     """The directory where the tutorial's writer ran; it wrote model_sharded/."""
     place = tmp_path_factory.mktemp("writer")
-    subprocess.run([sys.executable, "-c", SAVE_MODEL_SHARDED, "model_sharded"], cwd=place, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", SAVE_MODEL_SHARDED, "model_sharded"], cwd=place, check=True, timeout=250)
     return place
 
 
