@@ -73,6 +73,14 @@ void ZipArchive::read_directory() {
       throw_corrupt("the zip archive has more members than its directory has room for",
                     kFetchAgain);
     }
+    if (!range->only_end) {  // libzip could list the members of another one
+      throw_corrupt(
+          "the zip archive holds the end of another one in its last 64 KiB, and its "
+          "directory of ",
+          range->directory_size,
+          " bytes can't be read apart from that; "
+          "write it again");
+    }
     archive = adapter->open();
   } catch (const Error&) {
     SourcePtr listing = with_own_directory(source_, *range);

@@ -20,6 +20,7 @@ constexpr std::uint16_t kZip64Field = 1;
 constexpr std::uint64_t kIn64 = 0xFFFFFFFF;  // the value is in the zip64 field
 constexpr std::uint16_t kEncrypted = 1;
 constexpr std::uint16_t kUtf8 = 1U << 11;
+constexpr std::size_t kMostComment = 65535;
 constexpr std::uint16_t kAes = 99;  // method of WinZip: the true one is in a field
 
 void put(std::string& out, std::uint64_t value, std::size_t width) {
@@ -141,7 +142,8 @@ std::string local_header(const Record& record) {
 }
 
 // The zip64 end record, its locator and the end record of a directory of `count` records at
-// `begin`.
+// `begin`. The longest comment there can be keeps libzip from finding another end record: it looks
+// no further back than this one.
 void write_ends(std::uint64_t begin, std::uint64_t count, std::string& out) {
   const std::uint64_t size = out.size();
   put(out, 0x06064b50, 4);
@@ -163,7 +165,8 @@ void write_ends(std::uint64_t begin, std::uint64_t count, std::string& out) {
   put(out, std::min<std::uint64_t>(count, 0xFFFF), 2);
   put(out, std::min(size, kIn64), 4);
   put(out, std::min(begin, kIn64), 4);
-  put(out, 0, 2);
+  put(out, kMostComment, 2);
+  out.append(kMostComment, '\0');
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 //
 // One is for archives whose own libzip refuses. One record that libzip doesn't like costs it the
 // whole archive: a name that isn't the UTF-8 it claims to be, a zip64 field with a byte too many, a
-// count that has wrapped. So it gets the same records in the same order, less what it refuses; what
-// is wrong with a member then shows in that member alone.
+// count that has wrapped. And where the end of another archive stands near its own, it may list
+// that one. So it gets the same records in the same order, less what it refuses; what is wrong with
+// a member then shows in that member alone.
 #pragma once
 
 #include <cstdint>

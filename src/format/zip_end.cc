@@ -20,6 +20,8 @@ constexpr std::uint64_t kEnd64Size = 56;
 constexpr std::uint64_t kLocatorSize = 20;
 constexpr std::uint64_t kMostComment = 65535;
 constexpr std::uint64_t kSmallestRecord = 46;
+// How far from the end libzip looks for end records.
+constexpr std::uint64_t kSearched = kEndSize + kMostComment + 1;
 
 bool has_signature(const Source& source, std::uint64_t at, std::string_view signature) {
   if (at > source.size() || source.size() - at < signature.size()) {
@@ -96,14 +98,29 @@ std::optional<ZipRange> archive_ending_at(const Source& source, std::uint64_t en
   return ZipRange{prefix, end_at + kEndSize + comment, begins, directory.size, count_fits};
 }
 
-// The last archive whose end record begins in [end - 22 - 65535, limit - 22]. The last one counts
+// Whether libzip meets one end record only, given the archive at `range`. `tail`: the bytes from
+// `tail_begin` on, as far as they are read already.
+bool has_only_end(const Source& source, const ZipRange& range, std::uint64_t tail_begin,
+                  std::string_view tail) {
+  const std::uint64_t begin = range.end - std::min(range.end - range.begin, kSearched);
+  std::vector<std::byte> bytes;
+  if (begin < tail_begin || range.end > tail_begin + tail.size()) {
+    bytes = read_bytes(source, begin, range.end - begin);
+    tail = text_view(bytes);
+  } else {
+    tail = tail.substr(begin - tail_begin, range.end - begin);
+  }
+  return tail.find(kEndSignature) == tail.rfind(kEndSignature);
+}
+
+// The last archive whose end record begins in [end - 22 - 65536, limit - 22]. The last one counts
 // even where it stands in the comment of another, as for Python's zipfile, and so for NumPy.
 std::optional<ZipRange> last_archive_before(const Source& source, std::uint64_t limit,
                                             std::uint64_t end) {
   if (limit < kEndSize) {
     return std::nullopt;
   }
-  const std::uint64_t begin = end - std::min(end, kEndSize + kMostComment);
+  const std::uint64_t begin = end - std::min(end, kSearched);
   const auto tail = read_bytes(source, begin, limit - begin);
   const std::string_view text = text_view(tail);
   for (std::size_t at = text.size() - kEndSize;; --at) {
@@ -111,7 +128,8 @@ std::optional<ZipRange> last_archive_before(const Source& source, std::uint64_t 
     if (at == std::string_view::npos) {
       return std::nullopt;
     }
-    if (const auto range = archive_ending_at(source, begin + at)) {
+    if (auto range = archive_ending_at(source, begin + at)) {
+      range->only_end = has_only_end(source, *range, begin, text);
       return range;
     }
     if (at == 0) {

@@ -52,6 +52,19 @@ TEST(FindZipTest, FindsAPlainArchiveInOneSmallRead) {
   EXPECT_LE(source.reads().size(), 4U);
 }
 
+TEST(FindZipTest, TellsWhetherAnotherEndCouldBeTakenForItsOwn) {
+  const auto only_end = [](const NpzBuilder& builder) {
+    return find_zip(*memory(builder.bytes()))->only_end;
+  };
+  EXPECT_TRUE(only_end(two_members()));
+  EXPECT_TRUE(only_end(two_members().prefix(two_members().bytes())));
+  EXPECT_FALSE(only_end(two_members().counted_prefix(two_members().bytes())));
+  EXPECT_FALSE(only_end(two_members().stored("inner.npz", two_members().bytes())));
+  EXPECT_FALSE(only_end(two_members().comment("PK\5\6 is how an end begins")));
+  EXPECT_TRUE(only_end(
+      two_members().counted_prefix(two_members().bytes()).stored("c", counting_bytes(100'000))));
+}
+
 TEST(FindZipTest, NeitherNothingNorTextIsAnArchive) {
   EXPECT_EQ(find_zip(*memory(std::string())), std::nullopt);
   EXPECT_EQ(find_zip(*memory(std::string("PK"))), std::nullopt);

@@ -103,6 +103,22 @@ TEST(ZipArchiveTest, OfTwoArchivesOneAfterAnotherReadsTheLast) {
   EXPECT_TRUE(is_pair(*read(pair(first()).prefix(other))));
 }
 
+// np.savez twice into one open file: the second archive's offsets count from the first's start.
+TEST(ZipArchiveTest, OfTwoArchivesWrittenIntoOneFileReadsTheLast) {
+  const auto other = NpzBuilder().stored("a.npy", bytes_of("other")).bytes();
+  EXPECT_TRUE(is_pair(*read(pair(first()).counted_prefix(other))));
+  EXPECT_TRUE(is_pair(*read(pair(first()).counted_prefix(other).zip64_end())));
+  EXPECT_TRUE(is_pair(*read(pair(first()).counted_prefix(NpzBuilder().bytes()))));
+  EXPECT_EQ(read(NpzBuilder().counted_prefix(other))->count(), 0U);
+}
+
+TEST(ZipArchiveTest, AnArchiveInAMemberIsThatMembersContent) {
+  const auto inner = pair(first()).bytes();
+  const auto archive = read(first().stored("inner.npz", inner));
+  EXPECT_EQ(names(*archive), (std::vector<std::string>{"a.npy", "inner.npz"}));
+  EXPECT_EQ(content(*archive, 1), text_view(inner));
+}
+
 TEST(ZipArchiveTest, IgnoresFieldsItDoesNotKnow) {
   EXPECT_TRUE(is_pair(*read(pair(first().with_central_extra(bytes_of("UT\x05\0\0\0\0\0\0"sv))))));
   // Of zip64, though nothing needs it.
