@@ -152,7 +152,9 @@ void ZipArchive::read_entry(zip_t* archive, ZipAdapter& adapter, std::uint32_t i
   }
   const auto local_header = adapter.locate(archive, index);
   if (!local_header) {
-    set_fault(index, Error(EIO, text_of("no local header: ", zip_strerror(archive), kFetchAgain)),
+    set_fault(index,
+              Error(EIO, text_of("the directory puts its local header past the archive's end at ",
+                                 source_->size(), kFetchAgain)),
               true);
     return;
   }

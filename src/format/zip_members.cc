@@ -18,6 +18,10 @@ namespace {
 
 constexpr std::size_t kLocalHeaderSize = 30;
 
+// Flags (APPNOTE 4.4.4): the data is a patch, strongly encrypted, or the directory is encrypted.
+constexpr unsigned kPatch = 1U << 5;
+constexpr unsigned kEncryptedOtherwise = 1U << 6 | 1U << 13;
+
 // One read of this size usually brings a member's local header and the head of its content.
 constexpr std::size_t kMemberRead = 512;
 
@@ -72,6 +76,9 @@ void ZipArchive::read_member(std::uint32_t index, const Head& head) {
           false);
     }
     if (member.stored_size == 0) {
+      if (size(index) > 0) {
+        throw_corrupt("its data ends after 0 of the ", size(index), " bytes declared", kFetchAgain);
+      }
       head(*this, index, {}, true);
       return;
     }
@@ -118,6 +125,15 @@ std::vector<std::byte> ZipArchive::read_local_header(std::uint32_t index) {
   }
   in.skip(2);
   member.flags = in.u16();
+  if ((member.flags & kPatch) != 0) {
+    throw_unsupported(
+        "its data is a patch of another file's, says flag 5 of its local header; "
+        "rewrite the archive with np.savez");
+  }
+  if ((member.flags & kEncryptedOtherwise) != 0) {
+    throw Error(EACCES,
+                "the member is encrypted, which npyfs can't read; unpack it with its password");
+  }
   in.skip(18);
   const std::size_t name_length = in.u16();
   const std::size_t extra_length = in.u16();
