@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "npyfs/base/bytes.h"
@@ -51,8 +52,12 @@ void ZipArchive::read_members(const Head& head) {
                                                         1 + count() / (4 * kShare)) -
                                 1;
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < helpers; ++i) {
-      threads.emplace_back(work);
+    try {
+      while (threads.size() < helpers) {
+        threads.emplace_back(work);
+      }
+    } catch (const std::system_error&) {
+      // No more threads to be had: those there are must do.
     }
     work();
   }

@@ -18,12 +18,17 @@ constexpr std::chrono::milliseconds kSweep(50);
 
 LongReads::LongReads(unsigned of_a_file) : of_a_file_(of_a_file) {
   const SignalsBlocked blocked;
-  const std::lock_guard lock(mutex_);
-  threads_.reserve(kMostAtOnce);
-  while (threads_.size() < of_a_file_) {
-    start_thread();
+  try {
+    const std::lock_guard lock(mutex_);
+    threads_.reserve(kMostAtOnce);
+    while (threads_.size() < of_a_file_) {
+      start_thread();
+    }
+    sweeper_ = std::jthread([this] { sweep(); });
+  } catch (...) {
+    stop_.request_stop();  // or the threads there are would be waited for without end
+    throw;
   }
-  sweeper_ = std::jthread([this] { sweep(); });
 }
 
 LongReads::~LongReads() {

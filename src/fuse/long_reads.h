@@ -33,7 +33,8 @@ class LongReads {
   static constexpr std::size_t kMostAtOnce = 32;
 
   // At most `of_a_file` reads of one file are under way. As many threads start here, the others
-  // when they are wanted; all block SIGTERM, SIGINT and SIGHUP.
+  // when they are wanted; all block SIGTERM, SIGINT and SIGHUP. Throws std::system_error or
+  // std::bad_alloc if they can't be had.
   explicit LongReads(unsigned of_a_file);
   // Gives up everything that waits, and returns once what runs has ended. From now on every job's
   // `cancelled` must be true.

@@ -1,7 +1,9 @@
 #include "npyfs/fuse/serve.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -77,16 +79,16 @@ class Session {
     mounted_ = true;
   }
 
-  void loop(const MountOptions& options) {
+  // Negative if it failed; -EINTR if it was ended.
+  int loop(const MountOptions& options) {
     if (options.single_threaded) {
-      fuse_session_loop(session_);
-      return;
+      return fuse_session_loop(session_);
     }
     const LoopConfig config(fuse_loop_cfg_create());
     const unsigned cores = std::thread::hardware_concurrency();
     const unsigned threads = options.threads != 0 ? options.threads : std::clamp(cores, 4u, 16u);
     fuse_loop_cfg_set_max_threads(config.get(), threads);
-    fuse_session_loop_mt(session_, config.get());
+    return fuse_session_loop_mt(session_, config.get());
   }
 
  private:
@@ -143,16 +145,33 @@ void serve(Catalog catalog, const std::shared_ptr<Decoder>& decoder, const Mount
   const EndSignals signals;
   struct stat below = {};
   ::stat(options.mountpoint.c_str(), &below);
+  std::atomic<bool> answered = false;
   std::jthread starter;  // asks the mount itself, so it can't be a thread that answers
   Server server(std::move(catalog), decoder, options, [&] {
-    starter = std::jthread([&] { ready(set_readahead(options, below.st_dev)); });
+    answered = true;
+    try {
+      starter = std::jthread([&] { ready(set_readahead(options, below.st_dev)); });
+    } catch (const std::system_error& e) {
+      ready(options.readahead_kib
+                ? text_of("--readahead: ", e.code().message(), "; ", kHowToHaveThreads)
+                : "");
+    }
   });
   {
     Session session(options, server);
     session.mount(options.mountpoint);
     server.start(session.get());
-    signals.run([&] { session.loop(options); }, [&] { fuse_session_exit(session.get()); });
+    int result = -EAGAIN;
+    try {
+      signals.run([&] { result = session.loop(options); },
+                  [&] { fuse_session_exit(session.get()); });
+    } catch (const std::system_error&) {
+      // It has no thread to take the signals.
+    }
     server.stop();
+    if (result < 0 && result != -EINTR && !answered) {
+      throw Error(EAGAIN, text_of("no thread that answers can be started; ", kHowToHaveThreads));
+    }
   }
 }
 

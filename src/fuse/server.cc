@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -99,10 +100,16 @@ struct stat Server::attributes_of(const Tree::Attributes& node) const {
 
 void Server::start(fuse_session* session) {
   session_ = session;
-  stale_pages_ = std::make_unique<StalePages>(
-      tree_, [session](Inode inode) { fuse_lowlevel_notify_inval_inode(session, inode, 0, 0); });
-  long_reads_ =
-      std::make_unique<LongReads>(std::clamp(std::thread::hardware_concurrency(), 2u, 8u));
+  const unsigned of_a_file = std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
+  try {
+    stale_pages_ = std::make_unique<StalePages>(
+        tree_, [session](Inode inode) { fuse_lowlevel_notify_inval_inode(session, inode, 0, 0); });
+    long_reads_ = std::make_unique<LongReads>(of_a_file);
+  } catch (const std::system_error& e) {
+    stale_pages_.reset();  // a plain user's unmount takes a process, which counts like a thread
+    throw Error(e.code().value(), text_of(of_a_file + 2, " threads can't be started: ",
+                                          e.code().message(), "; ", kHowToHaveThreads));
+  }
 }
 
 void Server::stop() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <sys/statvfs.h>
 #include <sys/types.h>
@@ -23,6 +24,10 @@
 #include "fuse/statistics.h"
 
 namespace npyfs {
+
+// The way out where a thread can't be started.
+inline constexpr std::string_view kHowToHaveThreads =
+    "raise the limit of processes (ulimit -u, pids.max of the cgroup) or of memory (ulimit -v)";
 
 // Const but for what is atomic or locked.
 class Server {
@@ -41,7 +46,7 @@ class Server {
   const struct statvfs& volume() const { return volume_; }
   struct stat attributes_of(const Tree::Attributes& node) const;
 
-  // Starts what needs threads. `session` is told of stale pages.
+  // Starts what needs threads. `session` is told of stale pages. Throws Error if they can't be had.
   void start(fuse_session* session);
   // Makes long work give up, and ends the threads, those of the decoder too.
   void stop();

@@ -461,6 +461,32 @@ def test_a_plain_user_is_told_that_reading_ahead_takes_root(npyfs, home):
                         line), line
 
 
+def test_a_mount_that_can_have_few_threads_answers_or_is_refused(npyfs, home):
+    np.savez_compressed(home / "x.npz", x=A)
+    (home / "user").mkdir()
+    os.chown(home / "user", 65534, 65534)
+    # The sanitizer's search for leaks takes a thread too.
+    done = as_plain_user(npyfs, home, r"""
+        export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
+        for most in $(seq 1 40); do
+          status=0
+          timeout -s KILL 20 prlimit --nproc=$most {npyfs} mount {home}/x.npz {home}/user/mnt 2>&1 || status=$?
+          echo $most ended with $status
+          if [ $status -eq 0 ]; then
+            test "$(wc -c < {home}/user/mnt/x.raw)" -gt 0
+            {npyfs} umount {home}/user/mnt
+          fi
+          if grep {home}/user/mnt /proc/mounts || test -e {home}/user/mnt; then exit 3; fi
+        done
+    """)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    ended = [line for line in lines if " ended with " in line]
+    assert {line.split()[-1] for line in ended} == {"0", "1"}, done.stdout
+    before = {lines[lines.index(line) - 1] for line in ended if line.endswith(" 1")}
+    assert all(re.match("npyfs: .*(fork|can't be mounted on|thread.*ulimit -u)", line) for line in before), before
+
+
 def test_auto_unmount_works_for_a_plain_user(npyfs, home):
     np.savez(home / "x.npz", x=A)
     (home / "user").mkdir()
