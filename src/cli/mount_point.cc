@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "npyfs/base/error.h"
@@ -39,8 +40,8 @@ MountPoint::MountPoint(const std::string& path, const std::string& source, bool 
 
 void MountPoint::check_free(const std::string& shown_as, bool nonempty) const {
   const auto mounted = mounted_at(path_);
-  struct stat status = {};
-  if (mounted && ::stat(path_.c_str(), &status) != 0 &&
+  struct statvfs volume = {};  // of a dead mount the kernel may still have what stat shows
+  if (mounted && ::statvfs(path_.c_str(), &volume) != 0 &&
       (errno == ENOTCONN || errno == ECONNABORTED)) {
     throw_error(errno, shown_as + ": a mount whose program has died; 'npyfs umount " + shown_as +
                            "' clears it away");

@@ -234,6 +234,7 @@ def test_a_killed_daemon_leaves_a_mount_point_that_umount_clears(mount, npyfs, h
     os.kill(m.pid, signal.SIGKILL)
     m.wait()
     assert mounting.errno_name(os.listdir, m.path) == "ENOTCONN"
+    assert "a mount whose program has died" in npyfs.refused("mount", home / "x.npz", m.path)
     npyfs.ok("umount", m.path)
     assert str(m.path) not in mounting.mounts()
     m.expected_status = -signal.SIGKILL
