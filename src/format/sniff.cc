@@ -85,7 +85,8 @@ std::string first_bytes(Bytes head) {
 
 bool has_zip_magic(Bytes head) {
   const std::string_view text = text_view(head);
-  return text.starts_with("PK\3\4") || text.starts_with("PK\5\6");
+  // A member, or the end of an empty archive, plain or zip64.
+  return text.starts_with("PK\3\4") || text.starts_with("PK\5\6") || text.starts_with("PK\6\6");
 }
 
 bool has_pickle_magic(Bytes head) {

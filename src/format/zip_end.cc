@@ -88,7 +88,8 @@ std::optional<ZipRange> archive_ending_at(const Source& source, std::uint64_t en
     return std::nullopt;
   }
   const std::uint64_t begins = end_at - directory.records - directory.size;
-  const bool empty = directory.size == 0 && entries == 0 && entries_here == 0;
+  const bool has_none = directory.records > 0 || entries_here == 0;  // a zip64 record says both
+  const bool empty = directory.size == 0 && directory.count == 0 && has_none;
   if (!empty && !has_signature(source, begins, kDirectorySignature)) {
     return std::nullopt;
   }

@@ -68,6 +68,7 @@ TEST(SniffTest, WhatMayBeRawNumbersNeedsASidecar) {
 TEST(SniffTest, ZipsBeginWithAMemberOrAnEnd) {
   EXPECT_TRUE(has_zip_magic(bytes_of("PK\3\4")));
   EXPECT_TRUE(has_zip_magic(bytes_of("PK\5\6\0\0"sv)));
+  EXPECT_TRUE(has_zip_magic(bytes_of("PK\6\6\x2c\0"sv)));
   EXPECT_FALSE(has_zip_magic(bytes_of("PK\1\2")));
   EXPECT_FALSE(has_zip_magic(bytes_of("PK")));
 }
