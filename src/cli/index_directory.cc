@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include <pwd.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <spdlog/spdlog.h>
@@ -66,7 +65,6 @@ std::shared_ptr<const RestartStore> open_index(const std::string& given, std::os
     if (!store->why_read_only().empty()) {
       warn(directory + ": " + store->why_read_only());
     }
-    ::signal(SIGXFSZ, SIG_IGN);  // a file too large for the user's limit is an error of write(2)
     return store;
   } catch (const Error& e) {
     warn(e.what());

@@ -191,6 +191,15 @@ def test_extract_to_a_full_disk(npyfs, home):
         subprocess.run(["umount", home / "disk"], check=True)
 
 
+def test_a_file_beyond_the_users_limit_is_refused_and_leaves_nothing(npyfs, home):
+    np.savez(home / "big.npz", x=np.zeros(1_000_000))
+    limited = ["prlimit", "--fsize=1000000", npyfs.binary, "extract", home / "big.npz", home / "out"]
+    client = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert client.returncode == 1
+    assert "file too large" in client.stderr.lower() and "x.npy" in client.stderr
+    assert os.listdir(home / "out") == []
+
+
 def test_extract_of_a_directory_source(npyfs, home):
     (home / "model").mkdir()
     np.save(home / "model/a.npy", A)
