@@ -10,9 +10,9 @@
 
 #include "npyfs/base/error.h"
 #include "npyfs/base/text.h"
-#include "npyfs/source/axis_order.h"
 #include "npyfs/source/cancel.h"
 #include "npyfs/source/compose.h"
+#include "npyfs/source/transpose.h"
 
 #include "format/pickled_bytes.h"
 #include "format/pickled_key.h"
@@ -369,17 +369,15 @@ void Walk::note(const std::string& what) {
 
 PickledArrays find_arrays(const Pickle& pickle) { return Walk(pickle).run(); }
 
-SourcePtr array_data(const PickledArray& array, const SourcePtr& source) {
+SourcePtr array_data(const PickledArray& array, const SourcePtr& source,
+                     std::shared_ptr<BlockCache> cache, std::uint64_t object) {
   SourcePtr data =
       byte_text(slice(source, array.data.offset, array.data.length), array.data.form, array.nbytes);
   if (array.axes.empty()) {
     return data;
   }
-  Shape stored(array.shape.size());
-  for (std::size_t axis = 0; axis < stored.size(); ++axis) {
-    stored[array.axes[axis]] = array.shape[axis];
-  }
-  return reorder_axes(std::move(data), stored, array.axes, array.dtype->itemsize);
+  return c_order(std::move(data), array.shape, array.axes, array.dtype->itemsize, std::move(cache),
+                 object);
 }
 
 }  // namespace npyfs

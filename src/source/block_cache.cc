@@ -30,10 +30,11 @@ std::shared_ptr<Block> BlockCache::make(std::size_t size) { return memory_->make
 
 void BlockCache::prepare() { memory_->prepare(); }
 
-std::uint64_t BlockCache::new_object() {
+std::uint64_t BlockCache::new_objects(std::uint64_t count) {
   const std::lock_guard lock(mutex_);
-  assert(last_object_ + 1 < kFirstReservedObject);
-  return ++last_object_;
+  assert(count < kFirstReservedObject - last_object_);
+  last_object_ += count;
+  return last_object_ - count + 1;
 }
 
 BlockPtr BlockCache::find(BlockKey key, std::size_t begin, std::size_t end) {

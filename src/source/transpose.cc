@@ -1,18 +1,20 @@
-// A tile is a run of cache blocks. Its size is what matters: of a stored array it has to be so many
-// rows that a column's part of them is worth a read of its own; of a deflated one it has to be as
-// large as can be, since each tile decodes the whole array again. Blocks of a tile that others
-// evicted before they were used are made anew in small tiles, so a crowded cache costs time but
-// never memory.
+// A tile is a run of cache blocks. Its size is what matters: of a stored array it has to be so much
+// that the runs of the source in it are worth reads of their own; of a deflated one it has to be as
+// large as can be, since each tile decodes again all of the slice it lies in: the whole array if
+// its first axis moved. Blocks of a tile that others evicted before they were used are made anew in
+// small tiles, so a crowded cache costs time but never memory.
 #include "npyfs/source/transpose.h"
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "npyfs/base/error.h"
 
-#include "source/axis_reversal.h"
+#include "source/axis_order.h"
 #include "source/box_copy.h"
 #include "source/tiles.h"
 
@@ -29,15 +31,16 @@ constexpr std::uint64_t kOutOfTurn = std::uint64_t{1} << 20;
 // Sources up to this size are at hand if their own bytes are.
 constexpr std::uint64_t kSmallSource = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGrowth = 4;
-// Reading fewer bytes of a column costs as much as reading so many.
+// Reading fewer bytes of the source in one place costs as much as reading so many.
 constexpr std::uint64_t kShortRun = 256;
+// A first touch of a stored array reaches for such runs unless that takes a tile beyond this.
+constexpr std::uint64_t kFirstTile = std::uint64_t{16} << 20;
 
 class COrder final : public Source {
  public:
-  COrder(SourcePtr source, AxisReversal array, std::shared_ptr<BlockCache> cache,
-         std::uint64_t object)
+  COrder(SourcePtr source, AxisOrder order, std::shared_ptr<BlockCache> cache, std::uint64_t object)
       : source_(std::move(source)),
-        array_(std::move(array)),
+        order_(std::move(order)),
         cache_(std::move(cache)),
         object_(object) {}
 
@@ -115,7 +118,7 @@ class COrder final : public Source {
   // Whether a read is better served by the source alone.
   bool is_direct(std::uint64_t offset, std::uint64_t length) const;
   void read_direct(std::uint64_t offset, std::span<std::byte> dst) const {
-    array_.copy(*source_, Target(offset, {dst}), false);
+    order_.copy(*source_, Target(offset, {dst}), false);
   }
 
   void read_to(std::uint64_t end) const {
@@ -132,17 +135,13 @@ class COrder final : public Source {
                 std::size_t used_end) const;
   std::vector<BlockPtr> copied(const Tile& tile) const;
   bool is_decoded(std::uint64_t begin, std::uint64_t end) const;
-  // Of a tile that takes `run` bytes of each column.
-  std::uint64_t blocks_of_runs(std::uint64_t run) const {
-    return checked_multiply(array_.row_length(), run).value_or(size()) / kBlock;
-  }
   std::uint64_t block_count() const { return (size() - 1) / kBlock + 1; }
   std::uint64_t most_blocks() const {
     return std::max<std::uint64_t>(1, std::min(cache_->capacity() / 6, kLargestTile) / kBlock);
   }
 
   const SourcePtr source_;
-  const AxisReversal array_;
+  const AxisOrder order_;
   const std::shared_ptr<BlockCache> cache_;
   const std::uint64_t object_;
 
@@ -153,9 +152,11 @@ class COrder final : public Source {
 };
 
 bool COrder::is_direct(std::uint64_t offset, std::uint64_t length) const {
-  const bool cache_too_small = cache_->capacity() < 4 * kBlock;
-  if (!cache_too_small) {
-    if (length > kSmallRead || length / array_.itemsize() > kFewElements) {
+  if (cache_->capacity() < 4 * kBlock) {
+    return true;
+  }
+  if (order_.itemsize() < AxisOrder::kWideItem) {
+    if (length > kSmallRead || length / order_.itemsize() > kFewElements) {
       return false;
     }
     const std::lock_guard lock(mutex_);
@@ -163,12 +164,12 @@ bool COrder::is_direct(std::uint64_t offset, std::uint64_t length) const {
       return false;
     }
   }
-  return cache_too_small || (!is_cached(offset, length) && !is_decoded(offset, offset + length));
+  return !is_cached(offset, length) && !is_decoded(offset, offset + length);
 }
 
 // Whether making [begin, end) of the result means to decode more than is there of the source.
 bool COrder::is_decoded(std::uint64_t begin, std::uint64_t end) const {
-  const auto [first, last] = array_.source_range(begin, end);
+  const auto [first, last] = order_.source_range(begin, end);
   return !source_->at_hand(first, last - first);
 }
 
@@ -197,18 +198,29 @@ BlockPtr COrder::block(std::uint64_t index, std::size_t begin, std::size_t end,
 
 // How many blocks from `index` on the next tile should have.
 std::uint64_t COrder::tile_blocks(std::uint64_t index, std::uint64_t wanted) const {
-  const std::uint64_t left = block_count() - index;
-  std::uint64_t most = std::min(left, most_blocks());
-  std::uint64_t count = most;
-  if (!is_decoded(index * kBlock, std::min(size(), (index + most) * kBlock))) {
+  std::uint64_t most = std::min(block_count() - index, most_blocks());
+  std::uint64_t least = 1;
+  const std::uint64_t begin = index * kBlock;
+  if (is_decoded(begin, std::min(size(), begin + most * kBlock))) {
+    // What is decoded for the end of this read serves the rest of that slice too.
+    const std::uint64_t last = std::min(size(), begin + wanted * kBlock) - 1;
+    const std::uint64_t end = (last / order_.slice() + 1) * order_.slice();
+    least = (end == size() ? block_count() : end / kBlock) - index;
+  } else {
     // Beyond this the runs of the source get no better.
-    most = std::min(most, std::max<std::uint64_t>(4, blocks_of_runs(BoxCopy::kLongRun)));
-    const bool has_whole_rows = array_.row_length() * array_.itemsize() <= kBlock;
-    const std::uint64_t least = has_whole_rows ? blocks_of_runs(kShortRun) : 1;
-    const std::lock_guard lock(mutex_);
-    const bool forward = index >= tile_end_ && index - tile_end_ <= kOutOfTurn / kBlock;
-    count = std::min(most, std::max({wanted, least, forward ? tile_blocks_ * kGrowth : 1}));
+    const std::uint64_t longest = order_.stretch_of_runs(BoxCopy::kLongRun) / kBlock;
+    most = std::min(most, std::max<std::uint64_t>(4, longest));
+    const std::uint64_t shortest = order_.stretch_of_runs(kShortRun);
+    least = shortest <= kFirstTile ? shortest / kBlock : 1;
   }
+  std::uint64_t growing = 1;
+  {
+    const std::lock_guard lock(mutex_);
+    if (index >= tile_end_ && index - tile_end_ <= kOutOfTurn / kBlock) {
+      growing = tile_blocks_ * kGrowth;
+    }
+  }
+  const std::uint64_t count = std::min(most, std::max({wanted, least, growing}));
   std::uint64_t missing = 1;
   while (missing < count && !cache_->contains({object_, index + missing})) {
     ++missing;
@@ -251,31 +263,38 @@ std::vector<BlockPtr> COrder::copied(const Tile& tile) const {
     blocks.push_back(cache_->make(std::min(kBlock, end - at)));
     pieces.emplace_back(*blocks.back());
   }
-  array_.copy(*source_, Target(begin, std::move(pieces)), is_decoded(begin, end));
+  order_.copy(*source_, Target(begin, std::move(pieces)), is_decoded(begin, end));
   return {blocks.begin(), blocks.end()};
 }
 
 }  // namespace
 
-SourcePtr c_order(SourcePtr fortran_data, const std::vector<std::uint64_t>& shape,
-                  std::uint64_t itemsize, std::shared_ptr<BlockCache> cache, std::uint64_t object) {
+SourcePtr c_order(SourcePtr data, const std::vector<std::uint64_t>& shape,
+                  const std::vector<std::size_t>& axes, std::uint64_t itemsize,
+                  std::shared_ptr<BlockCache> cache, std::uint64_t object) {
   const bool empty = itemsize == 0 || std::ranges::find(shape, 0u) != shape.end();
   std::optional<std::uint64_t> bytes = empty ? 0 : itemsize;
-  std::vector<std::uint64_t> longer;
   for (const std::uint64_t extent : shape) {
     bytes = bytes ? checked_multiply(*bytes, extent) : bytes;
-    if (extent != 1) {
-      longer.push_back(extent);
-    }
   }
-  if (bytes != fortran_data->size()) {
-    throw_corrupt("the array's shape and item size don't make ", fortran_data->size(), " bytes");
+  if (bytes != data->size()) {
+    throw_corrupt("the array's shape and item size don't make ", data->size(), " bytes");
   }
-  if (empty || longer.size() < 2) {
-    return fortran_data;
+  if (empty) {
+    return data;
   }
-  return std::make_shared<COrder>(
-      std::move(fortran_data), AxisReversal(std::move(longer), itemsize), std::move(cache), object);
+  AxisOrder order(shape, axes, itemsize);
+  if (order.changes_nothing()) {
+    return data;
+  }
+  return std::make_shared<COrder>(std::move(data), std::move(order), std::move(cache), object);
+}
+
+SourcePtr c_order(SourcePtr fortran_data, const std::vector<std::uint64_t>& shape,
+                  std::uint64_t itemsize, std::shared_ptr<BlockCache> cache, std::uint64_t object) {
+  std::vector<std::size_t> axes(shape.size());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return c_order(std::move(fortran_data), shape, axes, itemsize, std::move(cache), object);
 }
 
 }  // namespace npyfs

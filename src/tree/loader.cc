@@ -156,7 +156,8 @@ void Loader::show_pickle(const PickledItem& pickled) {
     own_key = pickled.below == kNoItem ? pickle_stem(own_key).value_or(own_key) : "";
   }
   try {
-    auto arrays = PickleStore::read(store, index, pickled.offset, own_key);
+    auto arrays = PickleStore::read(store, index, pickled.offset, own_key,
+                                    std::shared_ptr<BlockCache>(decoder_, &decoder_->cache()));
     const PickleStore& known = *arrays;
     if (!is_file && !known.notes().empty()) {
       add_notes(pickled.item, known.notes());

@@ -23,11 +23,14 @@ void throw_if_no_pickle(const Source& source) {
 }  // namespace
 
 std::unique_ptr<const PickleStore> PickleStore::read(const Store& store, std::uint32_t index,
-                                                     std::uint64_t offset, std::string key) {
-  std::unique_ptr<PickleStore> result(new PickleStore(store, index, std::move(key)));
+                                                     std::uint64_t offset, std::string key,
+                                                     std::shared_ptr<BlockCache> cache) {
+  std::unique_ptr<PickleStore> result(
+      new PickleStore(store, index, std::move(key), std::move(cache)));
   const SourcePtr source = store.open(index);
   try {
     result->found_ = find_arrays(read_pickle(*source, offset, source->size()));
+    result->first_object_ = result->cache_->new_objects(result->count());
   } catch (const Error& e) {
     if (offset == 0 && e.errno_value() != EINTR) {
       throw_if_no_pickle(*source);
@@ -63,7 +66,7 @@ std::string PickleStore::key(std::uint32_t index) const {
 }
 
 SourcePtr PickleStore::open(std::uint32_t index) const {
-  return array_data(found_.arrays[index], store_.open(index_));
+  return array_data(found_.arrays[index], store_.open(index_), cache_, first_object_ + index);
 }
 
 Origin PickleStore::origin(std::uint32_t index) const {

@@ -18,10 +18,12 @@ namespace npyfs {
 class PickleStore final : public Store {
  public:
   // Reads the pickle at `offset` of item `index` of `store`, which must outlive the result. `key`
-  // is what stands before the arrays' own paths. Throws Error if it is no pickle, or beyond the
+  // is what stands before the arrays' own paths; `cache` is for arrays whose axes are stored in
+  // another order. Throws Error if it is no pickle, or beyond the
   // limits.
   static std::unique_ptr<const PickleStore> read(const Store& store, std::uint32_t index,
-                                                 std::uint64_t offset, std::string key);
+                                                 std::uint64_t offset, std::string key,
+                                                 std::shared_ptr<BlockCache> cache);
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(found_.arrays.size()); }
   const std::vector<std::string>& notes() const { return found_.notes; }
@@ -46,13 +48,16 @@ class PickleStore final : public Store {
   std::int64_t mtime_ns(std::uint32_t) const override { return store_.mtime_ns(index_); }
 
  private:
-  PickleStore(const Store& store, std::uint32_t index, std::string key)
-      : store_(store), index_(index), key_(std::move(key)) {}
+  PickleStore(const Store& store, std::uint32_t index, std::string key,
+              std::shared_ptr<BlockCache> cache)
+      : store_(store), index_(index), key_(std::move(key)), cache_(std::move(cache)) {}
 
   const Store& store_;
   std::uint32_t index_;
   std::string key_;
+  std::shared_ptr<BlockCache> cache_;
   PickledArrays found_;
+  std::uint64_t first_object_ = 0;  // that each array would be in the cache, with its axes in order
 };
 
 }  // namespace npyfs

@@ -114,7 +114,9 @@ std::vector<std::string> scales_of(const Catalog& catalog, ItemId array) {
 }
 
 Views::Views(const Catalog& catalog, std::shared_ptr<Decoder> decoder)
-    : catalog_(catalog), decoder_(std::move(decoder)) {}
+    : catalog_(catalog),
+      decoder_(std::move(decoder)),
+      first_object_(decoder_->cache().new_objects(catalog.count())) {}
 
 bool Views::exists(ItemId array, View view) const {
   const ArrayInfo& info = catalog_.info(array);
@@ -171,16 +173,7 @@ SourcePtr Views::data(ItemId array) const {
     return data;
   }
   return c_order(std::move(data), info.shape, info.dtype.itemsize,
-                 std::shared_ptr<BlockCache>(decoder_, &decoder_->cache()), cache_object(array));
-}
-
-std::uint64_t Views::cache_object(ItemId array) const {
-  const std::lock_guard lock(mutex_);
-  const auto [object, fresh] = objects_.try_emplace(array, 0);
-  if (fresh) {
-    object->second = decoder_->cache().new_object();
-  }
-  return object->second;
+                 std::shared_ptr<BlockCache>(decoder_, &decoder_->cache()), first_object_ + array);
 }
 
 SourcePtr Views::open(ItemId array, View view) const {

@@ -1,7 +1,10 @@
-// A sequential read of the C-order bytes of a Fortran-order array in a warm file, beside a plain
-// read of that file. Arguments: rows, columns, bytes an element.
+// A sequential read of the C-order bytes of an array in a warm file whose axes are stored in
+// another order, beside a plain read of that file. Arguments of `transposed`: rows, columns, bytes
+// an element.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -73,9 +76,25 @@ void transposed(benchmark::State& state) {
   const auto cache = std::make_shared<BlockCache>(std::uint64_t{256} << 20);
   std::vector<std::byte> buffer(std::size_t{128} << 10);
   for ([[maybe_unused]] auto _ : state) {
-    read_all(*c_order(stored, {rows, columns}, itemsize, cache, cache->new_object()), buffer);
+    read_all(*c_order(stored, {rows, columns}, itemsize, cache, cache->new_objects()), buffer);
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(stored->size()));
+}
+
+// `stored`: the shape in the file, of which `axes` are put in order.
+void permuted(benchmark::State& state, const std::vector<std::uint64_t>& stored,
+              const std::vector<std::size_t>& axes, std::uint64_t itemsize) {
+  const std::uint64_t size =
+      std::accumulate(stored.begin(), stored.end(), itemsize, std::multiplies<>());
+  const SourcePtr data = warm_file().first(size);
+  std::vector<std::uint64_t> shape;
+  std::ranges::transform(axes, std::back_inserter(shape), [&](std::size_t i) { return stored[i]; });
+  const auto cache = std::make_shared<BlockCache>(std::uint64_t{256} << 20);
+  std::vector<std::byte> buffer(std::size_t{128} << 10);
+  for ([[maybe_unused]] auto _ : state) {
+    read_all(*c_order(data, shape, axes, itemsize, cache, cache->new_objects()), buffer);
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
 
 void random_page(benchmark::State& state) {
@@ -83,7 +102,7 @@ void random_page(benchmark::State& state) {
   const std::uint64_t columns = 768;
   const SourcePtr stored = warm_file().first(rows * columns * 4);
   const auto cache = std::make_shared<BlockCache>(std::uint64_t{256} << 20);
-  const SourcePtr source = c_order(stored, {rows, columns}, 4, cache, cache->new_object());
+  const SourcePtr source = c_order(stored, {rows, columns}, 4, cache, cache->new_objects());
   std::vector<std::byte> buffer(4096);
   std::uint64_t at = 0;
   for ([[maybe_unused]] auto _ : state) {
@@ -105,6 +124,22 @@ BENCHMARK(transposed)
     ->Args({4096, 16384, 12})
     ->Args({30000000, 3, 4})
     ->Args({4000, 65536, 4});
+using Shape = std::vector<std::uint64_t>;
+using Axes = std::vector<std::size_t>;
+BENCHMARK_CAPTURE(permuted, channels_first, Shape{256, 256, 256, 3}, Axes{0, 3, 1, 2}, 1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(permuted, channels_last, Shape{128, 3, 256, 256}, Axes{0, 2, 3, 1}, 4)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(permuted, heads, Shape{16, 1024, 16, 64}, Axes{0, 2, 1, 3}, 4)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(permuted, wide_rows, Shape{12, 2048, 2048}, Axes{1, 0, 2}, 4)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(permuted, matrices, Shape{64, 1024, 768}, Axes{0, 2, 1}, 4)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(permuted, layers_last, Shape{12, 2048, 768}, Axes{1, 2, 0}, 4)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(permuted, scattered, Shape{40, 200, 30, 200}, Axes{1, 3, 0, 2}, 4)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(random_page)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "npyfs/format/dtype.h"
 #include "npyfs/format/pickle.h"
 #include "npyfs/format/shape.h"
+#include "npyfs/source/block_cache.h"
 
 namespace npyfs {
 
@@ -48,8 +49,9 @@ PickledArrays find_arrays(const Pickle& pickle);
 
 // The array's bytes in Fortran order if it says so, else in C order. `source` is what the pickle
 // was read from. In place where they are written as they are; where they are text, or the axes are
-// in an order of their own, put right on read. Throws Error (EIO) if the text can't have so many
-// bytes.
-SourcePtr array_data(const PickledArray& array, const SourcePtr& source);
+// in an order of their own, put right on read, for which `cache` and `object` are as c_order has
+// them. Throws Error (EIO) if the text can't have so many bytes.
+SourcePtr array_data(const PickledArray& array, const SourcePtr& source,
+                     std::shared_ptr<BlockCache> cache, std::uint64_t object);
 
 }  // namespace npyfs

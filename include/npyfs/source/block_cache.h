@@ -26,7 +26,7 @@ namespace npyfs {
 class BlockMemory;
 
 struct BlockKey {
-  std::uint64_t object = 0;  // from BlockCache::new_object
+  std::uint64_t object = 0;  // from BlockCache::new_objects
   std::uint64_t index = 0;   // of the block in that object
   friend bool operator==(const BlockKey&, const BlockKey&) = default;
 };
@@ -36,7 +36,7 @@ class BlockCache {
   static constexpr std::size_t kBlockSize = std::size_t{256} << 10;
   // What a block is charged beside its bytes, so that a million tiny ones stay in the budget too.
   static constexpr std::size_t kBlockOverhead = 256;
-  // new_object stays below it; from here on its owner hands out numbers of its own.
+  // new_objects stays below it; from here on its owner hands out numbers of its own.
   static constexpr std::uint64_t kFirstReservedObject = std::uint64_t{1} << 63;
 
   struct Counts {
@@ -50,8 +50,8 @@ class BlockCache {
   // `capacity` in bytes. Blocks in use by replies count until they are evicted.
   explicit BlockCache(std::uint64_t capacity);
 
-  // A number no other object of this cache has.
-  std::uint64_t new_object();
+  // The first of `count` numbers, one after another, that no other object of this cache has.
+  std::uint64_t new_objects(std::uint64_t count = 1);
 
   // A block to be filled and put, `size` bytes of any content; may outlive the cache. Throws
   // std::bad_alloc.

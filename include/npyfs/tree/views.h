@@ -3,10 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "npyfs/source/decoded.h"
@@ -35,12 +33,9 @@ class Views {
   SourcePtr data(ItemId array) const;
 
  private:
-  std::uint64_t cache_object(ItemId array) const;
-
   const Catalog& catalog_;
   std::shared_ptr<Decoder> decoder_;
-  mutable std::mutex mutex_;                                   // guards objects_
-  mutable std::unordered_map<ItemId, std::uint64_t> objects_;  // of transposed arrays, in the cache
+  std::uint64_t first_object_;  // that each item would be in the cache, transposed
 };
 
 // The view with the values of an element type that NumPy lacks; nullopt for all other types.

@@ -90,7 +90,8 @@ struct Found {
   PickledArrays all;
 
   std::string data(std::size_t i) const {
-    const SourcePtr data = array_data(all.arrays[i], source);
+    const auto cache = std::make_shared<BlockCache>(std::uint64_t{4} << 20);
+    const SourcePtr data = array_data(all.arrays[i], source, cache, cache->new_objects());
     return std::string(text_view(read_bytes(*data, 0, data->size())));
   }
   std::string descr(std::size_t i) const { return descr_repr(*all.arrays[i].dtype); }

@@ -113,9 +113,10 @@ TEST(BlockCacheTest, WhatIsNoLongerUsedGivesWayInTheEnd) {
 
 TEST(BlockCacheTest, ObjectNumbersAreNeverGivenTwiceNorReserved) {
   BlockCache cache(kCost);
-  const std::uint64_t first = cache.new_object();
-  const std::uint64_t second = cache.new_object();
-  EXPECT_NE(first, second);
+  const std::uint64_t first = cache.new_objects(3);
+  const std::uint64_t second = cache.new_objects();
+  EXPECT_GE(second, first + 3);
+  EXPECT_NE(cache.new_objects(), second);
   EXPECT_LT(second, BlockCache::kFirstReservedObject);
 }
 
@@ -125,7 +126,7 @@ TEST(BlockCacheTest, IsUsedFromManyThreads) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     threads.emplace_back([&cache, seed] {
       for (std::uint64_t i = 0; i < 5000; ++i) {
-        const BlockKey key{cache.new_object() % 3, (i * (seed + 7)) % 50};
+        const BlockKey key{cache.new_objects() % 3, (i * (seed + 7)) % 50};
         if (cache.find(key, 0, 10) == nullptr) {
           cache.put(key, block(), 0, 10);
         }

@@ -216,7 +216,7 @@ TEST(OutOfMemoryTest, WhoWaitsForATileCarriesOn) {
     const auto cache = std::make_shared<BlockCache>(64 * kBlock);
     Gate gate;
     const SourcePtr source = c_order(std::make_shared<SlowSource>(plain, gate, allocations),
-                                     {kSide, kSide}, 1, cache, cache->new_object());
+                                     {kSide, kSide}, 1, cache, cache->new_objects());
     std::thread reader([&] { enough = reads_with(*source); });
     wait_until([&] { return gate.has_somebody(); });
     std::atomic<bool> right = false;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
-#include <numeric>
 #include <random>
 #include <thread>
 #include <utility>
@@ -17,78 +15,17 @@
 #include "npyfs/source/compose.h"
 
 #include "source/tiles.h"
+#include "support/axis_orders.h"
+#include "support/deflate_bytes.h"
 
 namespace npyfs {
 namespace {
 
-using Shape = std::vector<std::uint64_t>;
 using testing::ElementsAreArray;
 
 std::shared_ptr<BlockCache> cache_of(std::uint64_t mebibytes) {
   return std::make_shared<BlockCache>(mebibytes << 20);
 }
-
-std::vector<std::byte> noise(std::size_t size) {
-  std::vector<std::byte> bytes(size);
-  std::minstd_rand random(1);
-  std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random() >> 8); });
-  return bytes;
-}
-
-std::size_t bytes_in(const Shape& shape, std::size_t itemsize) {
-  return std::accumulate(shape.begin(), shape.end(), itemsize, std::multiplies<>());
-}
-
-// The same, element by element.
-std::vector<std::byte> transposed(const std::vector<std::byte>& fortran, const Shape& shape,
-                                  std::size_t itemsize) {
-  std::vector<std::byte> result;
-  Shape index(shape.size());
-  for (std::size_t element = 0; element * itemsize < fortran.size(); ++element) {
-    std::size_t place = 0;
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      place = place * shape[axis] + index[axis];
-    }
-    result.insert(result.end(), fortran.begin() + static_cast<std::ptrdiff_t>(place * itemsize),
-                  fortran.begin() + static_cast<std::ptrdiff_t>((place + 1) * itemsize));
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      if (++index[axis] < shape[axis]) {
-        break;
-      }
-      index[axis] = 0;
-    }
-  }
-  return result;
-}
-
-// Counts what is read, and may say that it has to be decoded.
-class Counting final : public Source {
- public:
-  explicit Counting(std::vector<std::byte> bytes, bool decoded = false)
-      : bytes_(std::move(bytes)), decoded_(decoded) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  void read(std::uint64_t offset, std::span<std::byte> dst) const override {
-    ++reads;
-    bytes_read += dst.size();
-    backward += offset < last_end_ ? 1 : 0;
-    last_end_ = offset + dst.size();
-    if (on_read) {
-      on_read();
-    }
-    std::ranges::copy(Bytes(bytes_).subspan(offset, dst.size()), dst.begin());
-  }
-  bool at_hand(std::uint64_t, std::uint64_t) const override { return !decoded_; }
-
-  mutable std::atomic<std::uint64_t> reads = 0;
-  mutable std::atomic<std::uint64_t> bytes_read = 0;
-  mutable std::atomic<std::uint64_t> backward = 0;
-  std::function<void()> on_read;
-
- private:
-  std::vector<std::byte> bytes_;
-  bool decoded_;
-  mutable std::atomic<std::uint64_t> last_end_ = 0;
-};
 
 std::vector<std::byte> gathered(const Source& source, std::uint64_t offset, std::uint64_t length) {
   Gather out(length);
@@ -111,7 +48,7 @@ std::vector<std::byte> read_forward(const Source& source, std::size_t piece) {
 }
 
 struct Case {
-  Shape shape;
+  Extents shape;
   std::size_t itemsize;
 };
 
@@ -119,14 +56,14 @@ class CombinedTest : public testing::TestWithParam<Case> {};
 
 TEST_P(CombinedTest, IsTheArrayInCOrderWhereverItIsRead) {
   const auto& [shape, itemsize] = GetParam();
-  const auto fortran = noise(bytes_in(shape, itemsize));
-  const auto expected = transposed(fortran, shape, itemsize);
+  const auto fortran = noise_bytes(bytes_in(shape, itemsize));
+  const auto expected = in_order(fortran, shape, reversed_axes(shape.size()), itemsize);
   const std::vector<std::pair<std::uint64_t, bool>> ways = {
       {0, false}, {1, true}, {64, false}, {64, true}};
   for (const auto& [mebibytes, decoded] : ways) {
     const auto cache = cache_of(mebibytes);
-    const auto source = c_order(std::make_shared<Counting>(fortran, decoded), shape, itemsize,
-                                cache, cache->new_object());
+    const auto source = c_order(std::make_shared<PassCounter>(fortran, decoded), shape, itemsize,
+                                cache, cache->new_objects());
     ASSERT_EQ(source->size(), expected.size());
     EXPECT_TRUE(read_forward(*source, 100000) == expected);
     std::mt19937_64 random(2);
@@ -154,9 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(TransposeTest, GivesTheSourceBackWhereBothOrdersAgree) {
   const auto cache = cache_of(1);
-  const auto twelve = memory(noise(12));
+  const auto twelve = memory(noise_bytes(12));
   const auto nothing = memory(std::string());
-  const auto same = [&](const SourcePtr& source, const Shape& shape, std::uint64_t itemsize) {
+  const auto same = [&](const SourcePtr& source, const Extents& shape, std::uint64_t itemsize) {
     return c_order(source, shape, itemsize, cache, 1) == source;
   };
   EXPECT_TRUE(same(twelve, {}, 12));
@@ -171,7 +108,7 @@ TEST(TransposeTest, GivesTheSourceBackWhereBothOrdersAgree) {
 
 TEST(TransposeTest, RejectsASourceOfAnotherSize) {
   const auto cache = cache_of(1);
-  const auto twelve = memory(noise(12));
+  const auto twelve = memory(noise_bytes(12));
   EXPECT_THROW(c_order(twelve, {3, 3}, 1, cache, 1), Error);
   EXPECT_THROW(c_order(twelve, {}, 8, cache, 1), Error);
   EXPECT_THROW(c_order(twelve, {std::uint64_t{1} << 32, std::uint64_t{1} << 32}, 12, cache, 1),
@@ -179,10 +116,10 @@ TEST(TransposeTest, RejectsASourceOfAnotherSize) {
 }
 
 TEST(TransposeTest, ReadsEachByteOfAStoredArrayAboutOnce) {
-  const Shape shape = {6000, 1000};
-  const auto stored = std::make_shared<Counting>(noise(bytes_in(shape, 4)));
+  const Extents shape = {6000, 1000};
+  const auto stored = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)));
   const auto cache = cache_of(64);
-  const auto source = c_order(stored, shape, 4, cache, cache->new_object());
+  const auto source = c_order(stored, shape, 4, cache, cache->new_objects());
   read_forward(*source, 128 << 10);
   EXPECT_LE(stored->bytes_read, source->size() * 5 / 4);
   // The last tiles are so large that their runs are kilobytes.
@@ -190,29 +127,29 @@ TEST(TransposeTest, ReadsEachByteOfAStoredArrayAboutOnce) {
 }
 
 TEST(TransposeTest, PassesOnceOverADecodedArrayThatFits) {
-  const Shape shape = {1000, 1500};
-  const auto decoded = std::make_shared<Counting>(noise(bytes_in(shape, 4)), true);
+  const Extents shape = {1000, 1500};
+  const auto decoded = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)), true);
   const auto cache = cache_of(64);
-  const auto source = c_order(decoded, shape, 4, cache, cache->new_object());
+  const auto source = c_order(decoded, shape, 4, cache, cache->new_objects());
   read_forward(*source, 128 << 10);
   EXPECT_EQ(decoded->bytes_read, source->size());
   EXPECT_EQ(decoded->backward, 0);
 }
 
 TEST(TransposeTest, PassesOverADecodedArrayOnceForEachTile) {
-  const Shape shape = {700, 60, 70};
-  const auto decoded = std::make_shared<Counting>(noise(bytes_in(shape, 4)), true);
+  const Extents shape = {700, 60, 70};
+  const auto decoded = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)), true);
   const auto cache = cache_of(12);  // tiles of 2 MiB
-  const auto source = c_order(decoded, shape, 4, cache, cache->new_object());
+  const auto source = c_order(decoded, shape, 4, cache, cache->new_objects());
   read_forward(*source, 128 << 10);
   EXPECT_LE(decoded->backward, source->size() / (2 << 20));
 }
 
 TEST(TransposeTest, TakesASmallReadOutOfTurnFromItsOwnElements) {
-  const Shape shape = {2000, 5000};
-  const auto stored = std::make_shared<Counting>(noise(bytes_in(shape, 4)));
+  const Extents shape = {2000, 5000};
+  const auto stored = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)));
   const auto cache = cache_of(64);
-  const auto source = c_order(stored, shape, 4, cache, cache->new_object());
+  const auto source = c_order(stored, shape, 4, cache, cache->new_objects());
   read_bytes(*source, 25000000, 4096);
   EXPECT_LE(stored->reads, 1025);
   EXPECT_LE(stored->bytes_read, 4096u + 4);
@@ -220,10 +157,10 @@ TEST(TransposeTest, TakesASmallReadOutOfTurnFromItsOwnElements) {
 }
 
 TEST(TransposeTest, FindsTheBlocksOfAnEarlierOpen) {
-  const Shape shape = {500, 600};
-  const auto stored = std::make_shared<Counting>(noise(bytes_in(shape, 4)));
+  const Extents shape = {500, 600};
+  const auto stored = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)));
   const auto cache = cache_of(64);
-  const auto object = cache->new_object();
+  const auto object = cache->new_objects();
   const auto first = read_forward(*c_order(stored, shape, 4, cache, object), 100000);
   const std::uint64_t reads = stored->reads;
   EXPECT_TRUE(read_forward(*c_order(stored, shape, 4, cache, object), 100000) == first);
@@ -231,10 +168,10 @@ TEST(TransposeTest, FindsTheBlocksOfAnEarlierOpen) {
 }
 
 TEST(TransposeTest, IsAtHandOnceItsBlocksAreCached) {
-  const Shape shape = {2000, 600};
+  const Extents shape = {2000, 600};
   const auto cache = cache_of(64);
-  const auto source = c_order(std::make_shared<Counting>(noise(bytes_in(shape, 4)), true), shape, 4,
-                              cache, cache->new_object());
+  const auto source = c_order(std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)), true),
+                              shape, 4, cache, cache->new_objects());
   EXPECT_FALSE(source->at_hand(0, 1));
   EXPECT_FALSE(source->at_hand(4000000, 100));
   read_forward(*source, 128 << 10);
@@ -242,10 +179,10 @@ TEST(TransposeTest, IsAtHandOnceItsBlocksAreCached) {
 }
 
 TEST(TransposeTest, LendsCachedBlocksUntilTheReplyIsFull) {
-  const Shape shape = {1024, 1024};
+  const Extents shape = {1024, 1024};
   const auto cache = cache_of(64);
   const auto source =
-      c_order(memory(noise(bytes_in(shape, 1))), shape, 1, cache, cache->new_object());
+      c_order(memory(noise_bytes(bytes_in(shape, 1))), shape, 1, cache, cache->new_objects());
   Gather out(source->size());
   source->gather(0, source->size(), out);
   EXPECT_EQ(out.spans().size(), source->size() / BlockCache::kBlockSize);
@@ -258,34 +195,35 @@ TEST(TransposeTest, LendsCachedBlocksUntilTheReplyIsFull) {
 }
 
 TEST(TransposeTest, PassesOnAFailureOfTheSourceAndTriesAgain) {
-  const Shape shape = {1024, 1024};
-  const auto stored = std::make_shared<Counting>(noise(bytes_in(shape, 1)));
+  const Extents shape = {1024, 1024};
+  const auto stored = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 1)));
   stored->on_read = [] { throw_error(EIO, "gone"); };
   const auto cache = cache_of(64);
-  const auto source = c_order(stored, shape, 1, cache, cache->new_object());
+  const auto source = c_order(stored, shape, 1, cache, cache->new_objects());
   EXPECT_THROW(read_forward(*source, 100000), Error);
   stored->on_read = nullptr;
   EXPECT_EQ(read_forward(*source, 100000).size(), source->size());
 }
 
 TEST(TransposeTest, StopsWhenItsReaderWentAway) {
-  const Shape shape = {4096, 1024};
-  const auto stored = std::make_shared<Counting>(noise(bytes_in(shape, 1)), true);
+  const Extents shape = {4096, 1024};
+  const auto stored = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 1)), true);
   const auto cache = cache_of(64);
-  const auto source = c_order(stored, shape, 1, cache, cache->new_object());
+  const auto source = c_order(stored, shape, 1, cache, cache->new_objects());
   const CancelScope scope([&] { return stored->reads > 0; });
   EXPECT_THROW(read_forward(*source, 100000), Error);
   EXPECT_LE(stored->bytes_read, 2u << 20);
 }
 
 TEST(TransposeTest, ManyReadersShareTheTilesOfAnArray) {
-  const Shape shape = {1500, 1000};
-  const auto decoded = std::make_shared<Counting>(noise(bytes_in(shape, 4)), true);
-  const auto expected = read_forward(
-      *c_order(std::make_shared<Counting>(noise(bytes_in(shape, 4))), shape, 4, cache_of(64), 1),
-      65536);
+  const Extents shape = {1500, 1000};
+  const auto decoded = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)), true);
+  const auto expected =
+      read_forward(*c_order(std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4))), shape,
+                            4, cache_of(64), 1),
+                   65536);
   const auto cache = cache_of(64);
-  const auto object = cache->new_object();
+  const auto object = cache->new_objects();
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> readers;
@@ -301,10 +239,10 @@ TEST(TransposeTest, ManyReadersShareTheTilesOfAnArray) {
 }
 
 TEST(TransposeTest, ReadersInACrowdedCacheStillGetTheirBytes) {
-  const Shape shape = {1500, 1000};
-  const auto stored = std::make_shared<Counting>(noise(bytes_in(shape, 4)));
+  const Extents shape = {1500, 1000};
+  const auto stored = std::make_shared<PassCounter>(noise_bytes(bytes_in(shape, 4)));
   const auto cache = cache_of(2);
-  const auto expected = transposed(noise(bytes_in(shape, 4)), shape, 4);
+  const auto expected = in_order(noise_bytes(bytes_in(shape, 4)), shape, reversed_axes(2), 4);
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> readers;
