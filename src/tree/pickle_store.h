@@ -19,8 +19,7 @@ class PickleStore final : public Store {
  public:
   // Reads the pickle at `offset` of item `index` of `store`, which must outlive the result. `key`
   // is what stands before the arrays' own paths; `cache` is for arrays whose axes are stored in
-  // another order. Throws Error if it is no pickle, or beyond the
-  // limits.
+  // another order. Throws Error if it is no pickle, or beyond the limits.
   static std::unique_ptr<const PickleStore> read(const Store& store, std::uint32_t index,
                                                  std::uint64_t offset, std::string key,
                                                  std::shared_ptr<BlockCache> cache);
