@@ -158,7 +158,9 @@ void AxisOrder::copy_wide(const Source& source, const Target& target) const {
     items.emplace_back(place(at), at);
   }
   std::ranges::sort(items);
-  for (auto [from, to] : items) {
+  for (const auto& item : items) {
+    std::uint64_t from = item.first;
+    std::uint64_t to = item.second;
     const std::uint64_t end = std::min(to - to % itemsize_ + itemsize_, target.end());
     while (to < end) {
       throw_if_cancelled();
