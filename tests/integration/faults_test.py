@@ -485,7 +485,8 @@ def test_a_mount_that_can_have_few_threads_answers_or_is_refused(npyfs, home):
     ended = [line for line in lines if " ended with " in line]
     assert {line.split()[-1] for line in ended} == {"0", "1"}, done.stdout
     before = {lines[lines.index(line) - 1] for line in ended if line.endswith(" 1")}
-    assert all(re.match("npyfs: .*(fork|can't be mounted on|thread.*ulimit -u)", line) for line in before), before
+    # Not at the front of its line where libfuse 3.17 ends one of its own without a newline.
+    assert all(re.search("npyfs: .*(fork|can't be mounted on|thread.*ulimit -u)", line) for line in before), before
 
 
 def test_auto_unmount_works_for_a_plain_user(npyfs, home):
