@@ -16,17 +16,17 @@ Interrupts::Interrupts() {
   struct sigaction action = {};
   action.sa_handler = note;
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], nullptr, &before_[i]);
+  for (std::size_t i = 0; i < kEndSignals.size(); ++i) {
+    ::sigaction(kEndSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) {  // nohup and the like
-      ::sigaction(kSignals[i], &action, nullptr);
+      ::sigaction(kEndSignals[i], &action, nullptr);
     }
   }
 }
 
 Interrupts::~Interrupts() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], &before_[i], nullptr);
+  for (std::size_t i = 0; i < kEndSignals.size(); ++i) {
+    ::sigaction(kEndSignals[i], &before_[i], nullptr);
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <signal.h>
 
+#include "npyfs/base/signals.h"
+
 namespace npyfs {
 
 // One at a time. The second signal of a kind ends the program as ever.
@@ -21,8 +23,7 @@ class Interrupts {
   static int caught();
 
  private:
-  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
-  std::array<struct sigaction, kSignals.size()> before_{};
+  std::array<struct sigaction, kEndSignals.size()> before_{};  // of each
 };
 
 }  // namespace npyfs

@@ -29,15 +29,12 @@ void pass_on(int signal) {
   }
 }
 
-// A signal that is ignored stays so, as nohup wants it.
 void pass_on_signals_to(pid_t child) {
   child_pid = child;
   struct sigaction action = {};
   action.sa_handler = pass_on;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before = {};
-    ::sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) {
+  for (const int signal : kEndSignals) {
+    if (!is_ignored(signal)) {
       ::sigaction(signal, &action, nullptr);
     }
   }

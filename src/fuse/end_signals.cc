@@ -2,9 +2,10 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <initializer_list>
 #include <mutex>
 #include <thread>
+
+#include "npyfs/base/signals.h"
 
 namespace npyfs {
 namespace {
@@ -16,12 +17,6 @@ constexpr std::chrono::milliseconds kAgain(10);
 constexpr int kInterrupt = SIGURG;
 
 void interrupt(int) {}
-
-bool is_ignored(int signal) {
-  struct sigaction action = {};
-  ::sigaction(signal, nullptr, &action);
-  return action.sa_handler == SIG_IGN;
-}
 
 // Waits for a signal while it lives, and then bothers the thread that made it.
 class Watcher {
@@ -77,8 +72,8 @@ class Watcher {
 
 EndSignals::EndSignals() {
   sigemptyset(&signals_);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    if (!is_ignored(signal)) {  // as nohup wants it: a blocked one would be waited for all the same
+  for (const int signal : kEndSignals) {
+    if (!is_ignored(signal)) {  // a blocked one would be waited for all the same
       sigaddset(&signals_, signal);
     }
   }
